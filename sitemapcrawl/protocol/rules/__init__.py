@@ -1,0 +1,1 @@
+"""What raw entries are worth: records and errors, in tolerant and in strict mode."""
