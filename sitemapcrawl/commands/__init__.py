@@ -1,0 +1,1 @@
+"""Commands of the project; each file is named after its command."""

@@ -1,0 +1,111 @@
+"""Every ``SITEMAPCRAWL_…`` setting with its default, and the Scrapy settings that a crawl of sitemaps stands on.
+
+To add a setting: one line here, in upper case, with its unit. The first group holds the defaults of the options of
+:mod:`sitemapcrawl.options`: an option that is not given is looked up under its name in the project's settings, then
+here. :func:`apply` puts the Scrapy settings below those of the project, so that what a project sets for itself holds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sitemapcrawl import __version__
+
+# --- Defaults of the options -------------------------------------------------------------------------------------
+
+SITEMAPCRAWL_CONTENT = None  # path of a local file that is read in place of the URL
+SITEMAPCRAWL_STRICT = False
+SITEMAPCRAWL_FOLLOW = None  # regular expressions: which sitemaps are fetched; None: all
+SITEMAPCRAWL_RULES = None  # regular expressions: which pages are returned; None: all
+SITEMAPCRAWL_MAX_DEPTH = 10  # levels of sitemap index
+SITEMAPCRAWL_MAX_SITEMAPS = 50_000  # sitemaps fetched, and sitemaps listed; 0: no limit
+SITEMAPCRAWL_MAX_URLS = 10_000_000  # pages; 0: no limit
+SITEMAPCRAWL_MAX_VALIDATION_ERRORS = 100_000  # errors; 0: no limit
+SITEMAPCRAWL_MAX_RESPONSE_SIZE = 52_428_800  # bytes, also of what is unpacked
+SITEMAPCRAWL_MAX_CONCURRENCY = 16  # sitemaps worked on at a time; 0: no limit
+SITEMAPCRAWL_MULTI_THREAD = True  # False: one sitemap at a time, depth first, in the order listed
+SITEMAPCRAWL_FETCH_TIMEOUT = None  # seconds; None: 3, and when that was too short 10 and 30
+SITEMAPCRAWL_USER_AGENT = f"sitemapcrawl/{__version__}"
+SITEMAPCRAWL_SITEMAPS = None  # feed URI for the sitemaps that the documents list
+SITEMAPCRAWL_ERRORS = None  # feed URI for what went wrong
+SITEMAPCRAWL_SAMPLE = 0  # pages in a random sample, delivered in place of all; 0: all of them
+
+# --- How the crawl works -----------------------------------------------------------------------------------------
+
+SITEMAPCRAWL_BATCH_SIZE = 2_000  # pages that take the item path together; 1: each page is an item of its own
+SITEMAPCRAWL_CONCURRENT_PAGES = 100  # pages of a batch that asynchronous pipelines work on at a time
+SITEMAPCRAWL_MEMORY_TARGET = 48 * 1024 * 1024  # bytes of documents that are held or on their way; 0: no bound
+SITEMAPCRAWL_TIMEOUT_FIRST = 3  # seconds for the first try where fetch_timeout is not given
+SITEMAPCRAWL_TIMEOUT_RETRIES = [10, 30]  # seconds for the tries after a time-out where fetch_timeout is not given
+SITEMAPCRAWL_PROGRESS_ENABLED = True  # show progress where standard error is a terminal
+SITEMAPCRAWL_SUMMARY_ERRORS = 5  # errors of each type that the summary at the end shows
+
+# --- Settings of Scrapy that a crawl of sitemaps needs --------------------------------------------------------------
+
+SCRAPY_SETTINGS: dict[str, Any] = {
+    "DOWNLOADER": "sitemapcrawl.downloader.BoundedDownloader",
+    "ITEM_PROCESSOR": "sitemapcrawl.itemprocessor.BatchItemProcessor",
+    "LOG_FORMATTER": "sitemapcrawl.itemprocessor.PageLogFormatter",
+    "EXTENSIONS": {
+        "scrapy.extensions.feedexport.FeedExporter": None,
+        # Named here as well as switched off below: it is imported otherwise, for a tenth of a second.
+        "scrapy.extensions.remote_control.RemoteControl": None,
+        "sitemapcrawl.extensions.feeds.BatchFeedExporter": 0,
+        "sitemapcrawl.extensions.outcome.Outcome": 0,
+        "sitemapcrawl.extensions.progress.Progress": -10,  # its display is gone before the summary is logged
+    },
+    "FEED_EXPORTERS": {
+        "jsonlines": "sitemapcrawl.exporters.jsonlines.JsonLinesExporter",
+        "jsonl": "sitemapcrawl.exporters.jsonlines.JsonLinesExporter",
+        "jl": "sitemapcrawl.exporters.jsonlines.JsonLinesExporter",
+        "json": "sitemapcrawl.exporters.records.RecordJsonExporter",
+        "csv": "sitemapcrawl.exporters.records.RecordCsvExporter",
+        "xml": "sitemapcrawl.exporters.records.RecordXmlExporter",
+    },
+    "DOWNLOADER_MIDDLEWARES": {
+        "sitemapcrawl.downloadermiddlewares.admission.AdmissionMiddleware": 50,
+        "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,
+        "sitemapcrawl.downloadermiddlewares.retry.PatientRetryMiddleware": 550,
+        "sitemapcrawl.downloadermiddlewares.body.BodyMiddleware": 595,
+    },
+    # What a document or a redirect names is fetched over http and https, and over nothing else.
+    "DOWNLOAD_HANDLERS": {"data": None, "file": None, "ftp": None, "s3": None},
+    "DEFAULT_REQUEST_HEADERS": {"Accept": "application/xml,text/xml;q=0.9,text/plain;q=0.8,*/*;q=0.7"},
+    "DOWNLOAD_WARNSIZE": 0,
+    # A callback yields requests only, and these keep their order: a hundred workers a response would cost 1 ms each.
+    "CONCURRENT_ITEMS": 1,
+    # The responses that wait to be read are bounded by BoundedDownloader.
+    "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1 << 62,
+    "COOKIES_ENABLED": False,
+    "HTTPERROR_ALLOW_ALL": True,  # the spider turns every status but 200 into an error record
+    "METAREFRESH_ENABLED": False,
+    "REDIRECT_MAX_TIMES": 10,
+    "REFERRER_POLICY": "no-referrer",  # REFERER_ENABLED = False makes RedirectMiddleware warn
+    "REMOTE_CONTROL_ENABLED": False,
+    "RETRY_TIMES": 2,
+    "RETRY_HTTP_CODES": [408, 429, *range(500, 600)],
+    "RETRY_GIVE_UP_LOG_LEVEL": "DEBUG",  # the error record says so
+    # Sitemaps have priority 0; one that is tried again or redirected comes before all that wait, or the order of a
+    # crawl that goes one at a time would be lost.
+    "RETRY_PRIORITY_ADJUST": 1,
+    "REDIRECT_PRIORITY_ADJUST": 1,
+    "TELNETCONSOLE_ENABLED": False,
+    "URLLENGTH_LIMIT": 0,
+}
+
+# Above Scrapy's defaults, below what a project sets.
+ADDON_PRIORITY = 15
+
+
+def apply(settings: Any) -> None:
+    """Set :data:`SCRAPY_SETTINGS` in *settings* (a Scrapy ``Settings`` object) where nothing stronger is set.
+
+    Entries of dictionaries are added one by one; those that are there already stay.
+    """
+    for name, value in SCRAPY_SETTINGS.items():
+        priority = settings.getpriority(name) or 0
+        if isinstance(value, dict):
+            # Above what is there already: a CrawlerProcess sets that again, at its own priority, when the crawl starts.
+            settings.set(name, {**value, **settings.getdict(name)}, priority=max(priority, ADDON_PRIORITY) + 1)
+        elif priority <= ADDON_PRIORITY:
+            settings.set(name, value, priority=ADDON_PRIORITY)

@@ -1,0 +1,65 @@
+"""A downloader that bounds the documents that are worked on, and the memory that they take."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from scrapy import signals
+from scrapy.core.downloader import Downloader
+
+from sitemapcrawl import default_settings
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+_SLOW_START = 4  # documents on their way at a time until as many have arrived and shown how large they are here
+_RECENT = 8  # documents whose sizes are remembered
+
+
+class BoundedDownloader(Downloader):
+    """Start a download only while fewer than :setting:`CONCURRENT_REQUESTS` documents are worked on.
+
+    A document is worked on from the moment that its request is sent until it has been read to its end. What waits in the
+    scheduler, a retry or a redirect included, holds nothing, so there is nothing to give back and nothing to deadlock.
+
+    :setting:`SITEMAPCRAWL_MEMORY_TARGET` (bytes) bounds the documents that wait to be read together with those that are
+    on their way, by the size that a document is expected to have. One is always let through.
+
+    The engine asks again whenever a document is done: it schedules its next call when the scraper is through with one.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._memory_target: int = crawler.settings.getint(
+            "SITEMAPCRAWL_MEMORY_TARGET", default_settings.SITEMAPCRAWL_MEMORY_TARGET
+        )
+        self._sizes: deque[int] = deque(maxlen=_RECENT)
+        self._arrived = 0
+        crawler.signals.connect(self._response_received, signals.response_received)
+        crawler.signals.connect(self._request_left, signals.request_left_downloader)
+
+    def _response_received(self, response: Response, request: Request) -> None:
+        # The document that the crawl began with is mostly an index or a robots.txt, and says nothing about the rest.
+        if response.status == 200 and not request.cb_kwargs.get("start"):
+            self._sizes.append(len(response.body))
+
+    def _request_left(self, request: Request) -> None:
+        if not request.cb_kwargs.get("start"):
+            self._arrived += 1
+
+    def needs_backout(self) -> bool:
+        slot = self.crawler.engine.scraper.slot
+        assert slot is not None
+        on_their_way = len(self.active)
+        waiting = len(slot.active) + len(slot.queue)
+        if 0 < self.total_concurrency <= on_their_way + waiting:
+            return True
+        if not self._memory_target or on_their_way + waiting == 0:
+            return False
+        if self._arrived < _SLOW_START and on_their_way >= _SLOW_START:
+            return True
+        expected = max(self._sizes, default=0)
+        return slot.active_size + (on_their_way + 1) * expected > self._memory_target

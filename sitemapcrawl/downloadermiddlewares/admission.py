@@ -1,0 +1,43 @@
+"""Decide, the moment that a request is to be sent, whether the crawl still has a use for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import IgnoreRequest, NotConfigured
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+ADMITTED = "sitemapcrawl_admitted"
+
+
+class NotAdmitted(IgnoreRequest):
+    """The request is left out, and nothing is to be said about it any more."""
+
+
+class AdmissionMiddleware:
+    """Ask the spider's ``admit(request)`` once for each of its requests; one that it refuses is not sent.
+
+    A retry or a redirect of a request that was admitted carries its mark and is not asked about again. This is the first
+    middleware: nothing is spent on what is not sent.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        if not hasattr(crawler.spider, "admit"):
+            raise NotConfigured
+        return cls(crawler)
+
+    async def process_request(self, request: Request) -> None:
+        if ADMITTED in request.meta:
+            return
+        if not self._crawler.spider.admit(request):  # type: ignore[union-attr]
+            raise NotAdmitted("not needed any more")
+        request.meta[ADMITTED] = True

@@ -1,0 +1,1 @@
+"""Item exporters that know the records of sitemaps."""

@@ -1,0 +1,57 @@
+"""Scrapy's exporters for JSON, CSV and XML, which know the records of sitemaps: what is unset of one is left out.
+
+JSON lines, the format for many pages, are next door in ``jsonlines``. To add a format: a class here with
+:class:`RecordFields` before Scrapy's, and a line in ``FEED_EXPORTERS`` of :mod:`sitemapcrawl.default_settings`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from scrapy.exporters import BaseItemExporter, CsvItemExporter, JsonItemExporter, XmlItemExporter
+
+from sitemapcrawl.items import Page, SitemapEntry
+from sitemapcrawl.protocol.records import set_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+RECORDS = (Page, SitemapEntry)
+
+
+class RecordFields(BaseItemExporter):
+    """Give records to the exporter as plain dictionaries of what is set."""
+
+    def get_serialized_fields(
+        self, item: Any, default_value: Any = None, include_empty: bool | None = None
+    ) -> Iterable[tuple[str, Any]]:
+        if isinstance(item, RECORDS):
+            item = set_fields(item)
+        return super().get_serialized_fields(item, default_value, include_empty)
+
+
+class RecordJsonExporter(RecordFields, JsonItemExporter):
+    """Scrapy's exporter for JSON, for records."""
+
+
+class RecordXmlExporter(RecordFields, XmlItemExporter):
+    """Scrapy's exporter for XML, for records."""
+
+
+class RecordCsvExporter(RecordFields, CsvItemExporter):
+    """Scrapy's exporter for CSV, for records.
+
+    The header holds every field of the kind of record, whatever the first one has. Values that are records or lists
+    themselves are JSON in their cell: ``[{"loc": "https://example.com/a.png"}]``.
+    """
+
+    def export_item(self, item: Any) -> None:
+        if self.fields_to_export is None and isinstance(item, RECORDS):
+            self.fields_to_export = type(item).__slots__
+        super().export_item(item)
+
+    def serialize_field(self, field: Mapping[str, Any], name: str, value: Any) -> Any:
+        if isinstance(value, dict) or (isinstance(value, list) and "serializer" not in field):
+            return json.dumps(value, ensure_ascii=False)
+        return super().serialize_field(field, name, value)

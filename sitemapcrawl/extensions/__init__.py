@@ -1,0 +1,1 @@
+"""Extensions: feeds, the outcome of a crawl, progress."""

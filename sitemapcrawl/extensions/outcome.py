@@ -1,0 +1,115 @@
+"""What became of a crawl: its exit status, and a summary for people."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from scrapy import signals
+
+from sitemapcrawl import default_settings
+from sitemapcrawl.items import PageBatch
+from sitemapcrawl.signals import errors_found
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+
+    from sitemapcrawl.protocol.errors import SitemapError
+
+logger = logging.getLogger(__name__)
+
+EXIT_READ, EXIT_NOT_READ, EXIT_WRONG_OPTIONS = 0, 1, 2
+
+_MOST_CHARACTERS = 300  # of a URL or a message in the summary; the errors feed has all of it
+_TYPES = ("config", "network", "parse", "validation")
+
+
+class Outcome:
+    """Keep the exit status, and log a summary at the end: sitemaps, pages, the first errors of each type, limits, time.
+
+    Its summary shows :setting:`SITEMAPCRAWL_SUMMARY_ERRORS` errors of each type. It also counts the pages of a batch as
+    items in the stats, which Scrapy counts as one.
+    """
+
+    def __init__(self, crawler: Crawler, examples: int) -> None:
+        self._crawler = crawler
+        self._at_most = examples
+        self._examples: dict[str, list[SitemapError]] = defaultdict(list)
+        self._started = monotonic()
+        self._reason: str | None = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        outcome = cls(
+            crawler, crawler.settings.getint("SITEMAPCRAWL_SUMMARY_ERRORS", default_settings.SITEMAPCRAWL_SUMMARY_ERRORS)
+        )
+        crawler.signals.connect(outcome._opened, signals.spider_opened)
+        crawler.signals.connect(outcome._item_scraped, signals.item_scraped)
+        crawler.signals.connect(outcome._errors_found, errors_found)
+        crawler.signals.connect(outcome._closed, signals.spider_closed)
+        return outcome
+
+    @property
+    def exit_status(self) -> int:
+        """0 if the document that the crawl began with was read, 1 if not or if it was cut short, 2 if an option is wrong."""
+        spider: Any = self._crawler.spider
+        if not hasattr(spider, "start_read"):
+            return EXIT_READ  # of another spider of the project: 0, as Scrapy has it
+        if spider.config_errors:
+            return EXIT_WRONG_OPTIONS
+        return EXIT_READ if spider.start_read and self._reason == "finished" else EXIT_NOT_READ
+
+    def _opened(self) -> None:
+        self._started = monotonic()
+
+    def _item_scraped(self, item: Any) -> None:
+        if isinstance(item, PageBatch):
+            # Scrapy's CoreStats counts this signal as one item.
+            self._crawler.stats.inc_value("item_scraped_count", len(item) - 1)
+
+    def _errors_found(self, errors: list[SitemapError]) -> None:
+        for error in errors:
+            examples = self._examples[error.type]
+            if len(examples) < self._at_most:
+                examples.append(error)
+
+    def _closed(self, spider: Spider, reason: str) -> None:
+        self._reason = reason
+        if hasattr(spider, "counters"):
+            logger.info("%s", "\n".join(self._summary(reason)))
+
+    def _summary(self, reason: str) -> list[str]:
+        def stat(name: str) -> int:
+            return int(self._crawler.stats.get_value(f"sitemapcrawl/{name}", 0))
+
+        seconds = monotonic() - self._started
+        pages = stat("pages")
+        read, failed, left_out = (stat(f"sitemaps/{what}") for what in ("read", "failed", "left_out"))
+        if stat("errors/config"):
+            lines = ["Nothing was requested, an option is wrong"]
+        else:
+            lines = [
+                "Finished" if reason == "finished" else f"Cut short ({reason})",
+                f"  sitemaps    {read:,} read, {failed:,} failed, {left_out:,} left out",
+                f"  pages       {pages:,}",
+            ]
+        for kind in _TYPES:
+            if count := stat(f"errors/{kind}"):
+                lines.append(f"  {kind + ' errors':<17} {count:,}")
+                lines += [f"    {_cut(error.url or '-')}: {_cut(error.message)}" for error in self._examples[kind]]
+                if count > len(self._examples[kind]) > 0:
+                    lines.append(f"    and {count - len(self._examples[kind]):,} more")
+        limits = [name for name in self._crawler.stats.get_stats() if name.startswith("sitemapcrawl/limits/")]
+        if limits:
+            lines.append(f"  limits reached    {', '.join(sorted(name.rpartition('/')[2] for name in limits))}")
+        lines.append(f"  time        {seconds:.1f} s, {pages / seconds if seconds else 0:,.0f} pages/s")
+        return lines
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"

@@ -1,0 +1,80 @@
+"""From the options of a crawl to the settings of Scrapy; done before the settings are frozen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scrapy.utils.python import without_none_values
+
+from sitemapcrawl.default_settings import ADDON_PRIORITY, SITEMAPCRAWL_TIMEOUT_FIRST
+from sitemapcrawl.protocol.errors import ConfigError
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
+    from sitemapcrawl.options import Options
+
+_UNBOUNDED = 1_000_000  # a slot of the downloader has no word for "no limit"
+
+_RECORDS = {
+    "sitemaps": "sitemapcrawl.items.SitemapEntry",
+    "errors": "sitemapcrawl.items.SitemapError",
+}
+
+
+def set_from_options(settings: BaseSettings, options: Options) -> None:
+    """Set the settings that *options* stand for.
+
+    What was given gets the priority of a spider; a default stays below what a project sets for itself.
+    """
+
+    def put(option: str, setting: str, value: Any) -> None:
+        settings.set(setting, value, priority="spider" if option in options.given else ADDON_PRIORITY)
+
+    put("user_agent", "USER_AGENT", options.user_agent)
+    put("max_response_size", "DOWNLOAD_MAXSIZE", options.max_response_size)
+    timeout = options.fetch_timeout or settings.getint("SITEMAPCRAWL_TIMEOUT_FIRST", SITEMAPCRAWL_TIMEOUT_FIRST)
+    put("fetch_timeout", "DOWNLOAD_TIMEOUT", timeout)
+    if options.multi_thread:
+        put("max_concurrency", "CONCURRENT_REQUESTS", options.max_concurrency)
+        put("max_concurrency", "CONCURRENT_REQUESTS_PER_DOMAIN", options.max_concurrency or _UNBOUNDED)
+    else:
+        settings.set("CONCURRENT_REQUESTS", 1, priority="spider")
+        # Scrapy's default queue takes turns between hosts, which would be another order than the one listed.
+        settings.set("SCHEDULER_PRIORITY_QUEUE", "scrapy.pqueues.ScrapyPriorityQueue", priority="spider")
+
+
+def add_feeds(settings: BaseSettings, options: Options) -> list[ConfigError]:
+    """Add the feeds that the options ``sitemaps`` and ``errors`` name to FEEDS; return what is wrong with them."""
+    feeds: dict[Any, Any] = dict(settings.getdict("FEEDS"))
+    errors = []
+    known = without_none_values(settings.getwithbase("FEED_EXPORTERS"))
+    for name, item_class in _RECORDS.items():
+        element = getattr(options, name)
+        if element is None:
+            continue
+        uri, feed_format = _split(element, known)
+        if feed_format not in known:
+            problem = f"option {name}: {element!r} names no known format, expected one of {', '.join(sorted(known))}"
+            errors.append(ConfigError(options.url or None, problem))
+        elif uri in {str(feed) for feed in feeds}:
+            errors.append(ConfigError(options.url or None, f"option {name}: {element!r} is the URI of another feed already"))
+        else:
+            # What the project sets for all feeds is meant for pages: other fields, and files of so many items.
+            feeds[uri] = {
+                "format": feed_format, "overwrite": uri != "stdout:", "item_classes": [item_class],
+                "fields": None, "batch_item_count": 0, "store_empty": True,
+            }  # fmt: skip
+    if len(feeds) > len(settings.getdict("FEEDS")):
+        # FEEDS may come from the command line, and a lower priority would not be heard.
+        settings.set("FEEDS", feeds, priority=max(settings.getpriority("FEEDS") or 0, ADDON_PRIORITY))
+    return errors
+
+
+def _split(element: str, known: Any) -> tuple[str, str]:
+    """Return URI and format of *element* as ``-O`` has them: ``file.csv``, ``file:csv``, ``-:jsonl``."""
+    uri, colon, feed_format = element.rpartition(":")
+    if colon and feed_format in known:
+        return ("stdout:" if uri == "-" else uri), feed_format
+    return element, Path(element).suffix.removeprefix(".")

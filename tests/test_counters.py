@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from sitemapcrawl.counters import NO_LIMIT, Counters, latest, location_key
+from sitemapcrawl.protocol.records import SitemapEntry
+from sitemapcrawl.sampling import Reservoir
+
+A, B = "https://example.com/a.xml", "https://example.com/b.xml"
+
+
+@pytest.mark.parametrize(
+    ("url", "key"),
+    [
+        ("https://example.com/a#top", "https://example.com/a"),
+        ("https://example.com/a?b&a", "https://example.com/a?b&a"),
+        ("https://bücher.example/café", "https://xn--bcher-kva.example/caf%C3%A9"),
+    ],
+)
+def test_key_is_the_url_that_is_requested(url: str, key: str) -> None:
+    assert location_key(url) == key
+
+
+def test_requests_are_counted_down() -> None:
+    counters = Counters(max_sitemaps=2)
+    counters.request(A)
+    assert (counters.sitemaps_left(), counters.is_known(A), counters.is_known(B)) == (1, True, False)
+    counters.request(B)
+    assert counters.sitemaps_left() == 0
+
+
+def test_zero_is_no_limit() -> None:
+    counters = Counters()
+    assert counters.sitemaps_left() == counters.pages_left() == counters.validation_errors_left() == NO_LIMIT
+    assert counters.list(SitemapEntry(A))
+
+
+def test_sitemap_is_listed_once_with_the_latest_date() -> None:
+    counters = Counters(max_sitemaps=1)
+    assert counters.list(SitemapEntry(A, "2024-01-15"))
+    assert counters.list(SitemapEntry(A + "#x", "2024-02"))
+    assert counters.list(SitemapEntry(A))
+    assert not counters.list(SitemapEntry(B))
+    assert [(entry.loc, entry.lastmod) for entry in counters.listed.values()] == [(A, "2024-02")]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        (None, None, None),
+        ("2024", None, "2024"),
+        (None, "2024", "2024"),
+        ("2024-01-01T00:00:00+02:00", "2023-12-31T23:00:00Z", "2023-12-31T23:00:00Z"),
+        ("2024", "2024-01", "2024"),
+        ("2024", "soon", "2024"),
+    ],
+)
+def test_latest_compares_points_in_time(one: str | None, other: str | None, expected: str | None) -> None:
+    assert latest(one, other) == expected
+
+
+def test_document_is_served_once() -> None:
+    counters = Counters()
+    assert counters.serve(A)
+    assert not counters.serve(A)
+    assert counters.is_known(A)
+
+
+def test_limit_is_reached_the_first_time_once() -> None:
+    counters = Counters()
+    assert [counters.reach("max_urls"), counters.reach("max_urls"), counters.reach("max_sitemaps")] == [True, False, True]
+
+
+# Samples
+
+
+def test_sample_of_fewer_is_all_of_them() -> None:
+    reservoir: Reservoir[int] = Reservoir(10)
+    reservoir.add([1, 2])
+    reservoir.add([3])
+    assert sorted(reservoir.take()) == [1, 2, 3]
+    assert reservoir.take() == []
+
+
+@pytest.mark.parametrize("batches", [[100], [1] * 100, [7, 0, 50, 43], [3, 2, 95]])
+def test_sample_is_uniform_however_things_arrive(batches: list[int]) -> None:
+    drawn: Counter[int] = Counter()
+    for seed in range(4_000):
+        reservoir: Reservoir[int] = Reservoir(5, seed)
+        start = 0
+        for size in batches:
+            reservoir.add(range(start, start + size))
+            start += size
+        sample = reservoir.take()
+        assert len(set(sample)) == 5
+        drawn.update(sample)
+    # 4,000 samples of 5 in 100: 200 each, with a standard deviation of 14.
+    assert min(drawn[number] for number in range(100)) > 130
+    assert max(drawn.values()) < 270
+
+
+def test_sample_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="0"):
+        Reservoir(0)

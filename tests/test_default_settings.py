@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from scrapy.settings import Settings
+from scrapy.utils.misc import load_object
+
+from sitemapcrawl import default_settings
+
+
+def test_components_exist() -> None:
+    paths = [default_settings.SCRAPY_SETTINGS[name] for name in ("DOWNLOADER", "ITEM_PROCESSOR", "LOG_FORMATTER")]
+    for name in ("EXTENSIONS", "DOWNLOADER_MIDDLEWARES", "FEED_EXPORTERS"):
+        for key, value in default_settings.SCRAPY_SETTINGS[name].items():
+            paths.append(value if isinstance(value, str) else key)
+    for path in paths:
+        assert load_object(path)
+
+
+def test_what_a_project_sets_stands() -> None:
+    settings = Settings(
+        {"REDIRECT_MAX_TIMES": 3, "EXTENSIONS": {"mine.Extension": 5}, "FEED_EXPORTERS": {"csv": "mine.Exporter"}}
+    )
+    default_settings.apply(settings)
+    assert settings.getint("REDIRECT_MAX_TIMES") == 3
+    assert settings.getint("RETRY_TIMES") == 2
+    assert settings["EXTENSIONS"]["mine.Extension"] == 5
+    assert settings["EXTENSIONS"]["sitemapcrawl.extensions.outcome.Outcome"] == 0
+    assert settings["FEED_EXPORTERS"]["csv"] == "mine.Exporter"
+
+
+def test_applied_twice_is_applied_once() -> None:
+    settings = Settings()
+    default_settings.apply(settings)
+    once = settings.copy_to_dict()
+    default_settings.apply(settings)
+    assert settings.copy_to_dict() == once

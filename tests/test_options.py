@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import pytest
+
+from sitemapcrawl import default_settings
+from sitemapcrawl.options import OPTIONS, parse_options
+
+URL = "https://example.com/sitemap.xml"
+
+
+def parse(**arguments):
+    options, errors = parse_options({"url": URL, **arguments})
+    return options, [error.message for error in errors]
+
+
+def test_defaults_are_those_of_the_settings() -> None:
+    options, messages = parse()
+    assert messages == []
+    assert (options.max_depth, options.max_sitemaps, options.max_urls) == (10, 50_000, 10_000_000)
+    assert (options.strict, options.multi_thread, options.fetch_timeout) == (False, True, None)
+    assert options.given == {"url"}
+
+
+def test_every_option_but_the_url_has_a_default() -> None:
+    for option in OPTIONS[1:]:
+        assert hasattr(default_settings, f"SITEMAPCRAWL_{option.name.upper()}"), option.name
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("strict", "True", True),
+        ("strict", "0", False),
+        ("strict", True, True),
+        ("multi_thread", " no ", False),
+        ("max_depth", "3", 3),
+        ("max_depth", 3, 3),
+        ("max_urls", "0", 0),
+        ("max_response_size", "9223372036854775807", 9_223_372_036_854_775_807),
+        ("fetch_timeout", "65535", 65_535),
+        ("user_agent", "me/1", "me/1"),
+        ("user_agent", "", default_settings.SITEMAPCRAWL_USER_AGENT),
+        ("errors", "", None),
+        ("sample", "5", 5),
+    ],
+)
+def test_value_is_read(name: str, value: object, expected: object) -> None:
+    options, messages = parse(**{name: value})
+    assert (getattr(options, name), messages) == (expected, [])
+
+
+@pytest.mark.parametrize(
+    ("value", "patterns"),
+    [
+        (r"\.xml$", [r"\.xml$"]),
+        ('["a", "b"]', ["a", "b"]),
+        (["a", "b"], ["a", "b"]),
+        ("[]", []),
+        ("", []),
+        ("[0-9]+", ["[0-9]+"]),  # no JSON
+        ("[1]", ["[1]"]),  # JSON, but no array of text
+        ("q" * 1_000, ["q" * 1_000]),
+    ],
+    ids=lambda value: str(value)[:12],
+)
+def test_patterns_are_one_or_several(value: object, patterns: list[str]) -> None:
+    options, messages = parse(follow=value)
+    assert ([pattern.pattern for pattern in options.follow], messages) == (patterns, [])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("strict", "perhaps"),
+        ("strict", ""),
+        ("max_depth", "0"),
+        ("max_depth", "-7"),
+        ("max_depth", "1_0"),
+        ("max_depth", "٣"),  # int() takes it
+        ("max_depth", True),
+        ("max_depth", "3.0"),
+        ("max_sitemaps", "-1"),
+        ("max_response_size", "50MB"),
+        ("fetch_timeout", "65536"),
+        ("follow", "(news"),
+        ("rules", '["a", "x{2,1}"]'),
+        ("rules", [1]),
+        ("follow", "q" * 1_001),
+        ("max_dept", "3"),
+    ],
+    ids=lambda value: str(value)[:12],
+)
+def test_wrong_value_is_named_and_the_default_stands(name: str, value: object) -> None:
+    options, messages = parse(**{name: value})
+    assert len(messages) == 1
+    assert name in messages[0]
+    assert name not in options.given
+
+
+def test_every_wrong_option_is_collected() -> None:
+    _, messages = parse(max_depth="0", colour="red", rules="(", max_urls="5")
+    assert len(messages) == 3
+
+
+def test_names_that_begin_with_an_underscore_pass() -> None:
+    assert parse(_job="17")[1] == []
+
+
+def test_missing_url_and_unreadable_content_are_wrong() -> None:
+    _, errors = parse_options({"content": "/no/such/file"})
+    assert [error.url for error in errors] == [None, None]
+    assert "url" in errors[0].message
+    assert "'/no/such/file'" in errors[1].message
+
+
+def test_setting_is_a_default_that_an_argument_overrides() -> None:
+    settings = {"SITEMAPCRAWL_MAX_DEPTH": "4", "SITEMAPCRAWL_STRICT": True}
+    options, errors = parse_options({"url": URL, "max_depth": "2"}, settings)
+    assert (options.max_depth, options.strict, errors) == (2, True, [])
+    assert options.given == {"url", "max_depth", "strict"}
+
+
+def test_wrong_setting_is_named() -> None:
+    _, errors = parse_options({"url": URL}, {"SITEMAPCRAWL_MAX_DEPTH": 0})
+    assert "SITEMAPCRAWL_MAX_DEPTH" in errors[0].message
+
+
+def test_description_is_one_line_without_what_is_unset() -> None:
+    options, _ = parse(follow="news")
+    assert options.describe().startswith(f"url={URL!r} strict=False follow=['news'] max_depth=10 ")
+    assert "errors" not in options.describe().replace("max_validation_errors", "")
