@@ -16,7 +16,7 @@ from scrapy.exceptions import (
     UnsupportedURLSchemeError,
 )
 
-from sitemapcrawl.downloadermiddlewares.body import ResponseTooLargeError
+from sitemapcrawl.downloadermiddlewares.body import DamagedResponseError, ResponseTooLargeError
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -43,6 +43,8 @@ def explain(exception: BaseException, request: Request) -> Explanation:
     if isinstance(exception, DownloadTimeoutError):
         seconds = request.meta.get("download_timeout", 0)
         return Explanation(f"no complete response within {seconds:g} s{after}; the option fetch_timeout gives it more")
+    if isinstance(exception, DamagedResponseError):
+        return Explanation(str(exception))
     for kind, message in _MESSAGES:
         if isinstance(exception, kind):
             return Explanation(message + _detail(exception) + after)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.extensions.feedexport import FeedExporter, FeedSlot, ItemFilter, apply_uri_params
 
+from sitemapcrawl.exporters.records import export_each
 from sitemapcrawl.items import ErrorRecord, Page, PageBatch
 from sitemapcrawl.protocol.records import PlainPages
 from sitemapcrawl.signals import errors_found, sitemaps_listed
@@ -70,8 +71,7 @@ class BatchFeedExporter(FeedExporter):
             if export_batch is not None:
                 export_batch(part)
             else:
-                for item in part:
-                    slot.exporter.export_item(item)
+                export_each(slot.exporter, part)
             slot.itemcount += len(part)
             if at_most and slot.itemcount >= at_most:
                 slot = self._next_slot(slot, spider)

@@ -75,7 +75,8 @@ class Outcome:
     def _errors_found(self, errors: list[SitemapError]) -> None:
         for error in errors:
             examples = self._examples[error.type]
-            if len(examples) < self._at_most:
+            # Of wrong options all: standard error is where a person looks for them, and these are few.
+            if len(examples) < self._at_most or error.type == "config":
                 examples.append(error)
 
     def _closed(self, spider: Spider, reason: str) -> None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
     from twisted.python.failure import Failure
 
-    from sitemapcrawl.protocol.reader import Document
+    from sitemapcrawl.exporters.findings import FindingsFile
     from sitemapcrawl.protocol.records import Page
 
 logger = logging.getLogger(__name__)
@@ -75,6 +75,7 @@ class SitemapSpider(Spider):
         spider.config_errors += add_feeds(crawler.settings, spider.options)
         set_from_options(crawler.settings, spider.options)
         spider._prepare(crawler.settings)
+        spider._open_findings()
         crawler.signals.connect(spider._deliver_sample, pipelines_closing)
         crawler.signals.connect(spider._finish, signals.spider_closed)
         return spider
@@ -87,14 +88,25 @@ class SitemapSpider(Spider):
         # One document is read at a time: reading is bound by the CPU, and what is exported keeps the pages of a document
         # together. Downloads go on meanwhile.
         self._reading = asyncio.Lock()
-        # And all in one thread, which is not the event loop's: a document that lxml reads partly in one thread and partly in
-        # another has names from the dictionaries of both, and the process dies when it is freed.
-        # A document is opened (unpacked, checked by libxml2 without the GIL) while the one before it is read. Each stays in
-        # the thread that it was opened in: lxml's parsers do not survive being fed from several.
+        # The next one is opened meanwhile (unpacked, and checked by libxml2, which lets go of the GIL). Each stays in the
+        # thread that it was opened in: one that lxml reads partly in one and partly in another has names from the
+        # dictionaries of both, and the process dies when it is freed.
         self._readers: asyncio.Queue[ThreadPoolExecutor] = asyncio.Queue()
         for _ in range(_READERS):
             self._readers.put_nowait(ThreadPoolExecutor(1, "sitemapcrawl-reader"))
+        self._findings: FindingsFile | None = None
         self._stopped = False  # max_urls left something out: nothing is requested or read any more
+
+    def _open_findings(self) -> None:
+        if self.options.lint is None or self.config_errors:
+            return
+        from sitemapcrawl.exporters.findings import FindingsFile  # the linter costs nothing where it is not asked for
+
+        try:
+            self._findings = FindingsFile(self.options.lint)
+        except OSError as error:
+            problem = f"option lint: {self.options.lint!r} cannot be written ({error.strerror})"
+            self.config_errors.append(ConfigError(self.options.url, problem))
 
     # Requests
 
@@ -215,19 +227,27 @@ class SitemapSpider(Spider):
                 if self._stopped:
                     return []
                 batch = await _run(thread, next, batches, None)
+                finished = ""
                 while batch:
                     # The next batch is read while this one is delivered.
                     upcoming = _run(thread, next, batches, None)
                     try:
                         finished = await reading.take(batch)
                     finally:
-                        batch = await upcoming
+                        try:
+                            batch = await upcoming
+                        except Exception:
+                            if not finished:
+                                raise
+                            batch = []  # what is left is left out, whatever is wrong with it
                     if finished:
                         self._reach_max_urls(more=finished == "more" or batch is not None)
                         break
         except ParseError as error:
             if self._stopped:
                 return []
+            # Who keeps the error, as the summary does, must not keep what the reader had in its hands when it raised it.
+            error.__traceback__ = error.__context__ = None
             reading.fault = error
             self.report([error])
         except Exception as error:
@@ -241,9 +261,15 @@ class SitemapSpider(Spider):
 
     def _open(self, body: bytes, url: str, start: bool) -> Iterator[Sequence[Any]]:
         options = self.options
-        document: Document = read(
-            body, url, strict=options.strict, max_size=options.max_response_size, robots=start and is_robots(options.url)
-        )
+        kind = None
+        try:
+            document = read(
+                body, url, strict=options.strict, max_size=options.max_response_size, robots=start and is_robots(options.url)
+            )
+            kind = document.kind
+        finally:
+            if self._findings is not None and kind not in {"robots", "text"}:  # the linter's rules are those of XML
+                self._findings.add(body, url)
         return document.batches(self._batch_size)
 
     async def deliver(self, pages: Sequence[Page], sitemap: str | None, response: Response | None) -> None:
@@ -314,15 +340,21 @@ class SitemapSpider(Spider):
         """Record what is known only now: that the crawl was cut short, and the sitemaps that were listed."""
         if reason != "finished" and not self.config_errors:
             message = f"the crawl was cut short: {_REASONS.get(reason, reason)}"
+            for request in [] if self.crawler.settings.get("JOBDIR") else self._drain():  # a queue on disk is closed already
+                if ADMITTED in request.meta and not request.cb_kwargs.get("start"):
+                    # Under way: it was to be tried again, or redirected.
+                    self._lose(NetworkError(request.cb_kwargs["url"], message))
             ended = sum(self.crawler.stats.get_value(f"sitemapcrawl/sitemaps/{end}", 0) for end in ("read", "failed"))
             if (unread := len(self.counters.requested) - ended) > 0:
                 self.count("sitemaps/left_out", unread)
             if not self.start_done:
                 self._lose(NetworkError(self.options.url, message))
-            elif self.start_read:
+            elif self.start_read or self.counters.requests:  # also below an index that was cut off itself
                 self.report([ParseError(self.options.url, message)])
         while not self._readers.empty():
             self._readers.get_nowait().shutdown(wait=False)
+        if self._findings is not None:
+            self._findings.close()
         if self.counters.listed:
             entries = list(self.counters.listed.values())
             self.crawler.signals.send_catch_log(sitemaps_listed, sitemaps=entries, spider=self)
