@@ -14,16 +14,16 @@ from scrapy.utils.asyncio import run_in_thread
 from sitemapcrawl import default_settings
 from sitemapcrawl.counters import Counters
 from sitemapcrawl.downloadermiddlewares.admission import ADMITTED, NotAdmitted
-from sitemapcrawl.failures import explain, explain_status
+from sitemapcrawl.failures import REASONS, explain, explain_status
 from sitemapcrawl.items import PageBatch
 from sitemapcrawl.options import Options, parse_options
 from sitemapcrawl.protocol.errors import ConfigError, NetworkError, ParseError, SitemapError, ValidationError
 from sitemapcrawl.protocol.reader import read
-from sitemapcrawl.protocol.urls import check_start, is_robots, request_url
+from sitemapcrawl.protocol.urls import check_start, is_robots, request_url, structure_fault
 from sitemapcrawl.sampling import Reservoir
 from sitemapcrawl.signals import errors_found, pipelines_closing, sitemaps_listed
 from sitemapcrawl.spiders._reading import DocumentReading, key_of
-from sitemapcrawl.spiders._settings import add_feeds, set_from_options
+from sitemapcrawl.spiders._settings import add_feeds, keep_error_feeds, set_from_options
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -76,6 +76,8 @@ class SitemapSpider(Spider):
         set_from_options(crawler.settings, spider.options)
         spider._prepare(crawler.settings)
         spider._open_findings()
+        if spider.config_errors:
+            keep_error_feeds(crawler.settings)
         crawler.signals.connect(spider._deliver_sample, pipelines_closing)
         crawler.signals.connect(spider._finish, signals.spider_closed)
         return spider
@@ -113,6 +115,9 @@ class SitemapSpider(Spider):
     async def start(self) -> AsyncIterator[Any]:
         options = self.options
         logger.info("Options: %s", options.describe())
+        settings = self.crawler.settings
+        if not settings.getdict("FEEDS") and not settings.getdict("ITEM_PIPELINES") and not self.config_errors:
+            logger.warning("There is neither a feed nor a pipeline: pages are counted, not kept. -O urls.jsonl keeps them.")
         if self.config_errors:
             self.report(self.config_errors)
             return
@@ -128,7 +133,10 @@ class SitemapSpider(Spider):
             check_start(options.url)
         except ValueError as error:
             self.start_done = True
-            self.report([ValidationError(options.url, str(error))])
+            message = str(error)
+            if structure_fault(options.url) == "relative" and structure_fault(f"https://{options.url}") is None:
+                message += f"; did you mean 'https://{options.url}'?"
+            self.report([ValidationError(options.url, message)])
             return
         key = request_url(options.url)
         self.counters.requested.add(key)
@@ -339,18 +347,18 @@ class SitemapSpider(Spider):
     def _finish(self, reason: str) -> None:
         """Record what is known only now: that the crawl was cut short, and the sitemaps that were listed."""
         if reason != "finished" and not self.config_errors:
-            message = f"the crawl was cut short: {_REASONS.get(reason, reason)}"
+            message = f"the crawl was cut short: {REASONS.get(reason, reason)}"
             for request in [] if self.crawler.settings.get("JOBDIR") else self._drain():  # a queue on disk is closed already
                 if ADMITTED in request.meta and not request.cb_kwargs.get("start"):
                     # Under way: it was to be tried again, or redirected.
                     self._lose(NetworkError(request.cb_kwargs["url"], message))
-            ended = sum(self.crawler.stats.get_value(f"sitemapcrawl/sitemaps/{end}", 0) for end in ("read", "failed"))
-            if (unread := len(self.counters.requested) - ended) > 0:
-                self.count("sitemaps/left_out", unread)
             if not self.start_done:
                 self._lose(NetworkError(self.options.url, message))
             elif self.start_read or self.counters.requests:  # also below an index that was cut off itself
                 self.report([ParseError(self.options.url, message)])
+            ended = sum(self.crawler.stats.get_value(f"sitemapcrawl/sitemaps/{end}", 0) for end in ("read", "failed"))
+            if (unread := len(self.counters.requested) - ended) > 0:
+                self.count("sitemaps/left_out", unread)
         while not self._readers.empty():
             self._readers.get_nowait().shutdown(wait=False)
         if self._findings is not None:
@@ -358,17 +366,6 @@ class SitemapSpider(Spider):
         if self.counters.listed:
             entries = list(self.counters.listed.values())
             self.crawler.signals.send_catch_log(sitemaps_listed, sitemaps=entries, spider=self)
-
-
-_REASONS = {
-    "shutdown": "it was interrupted",
-    "closespider_timeout": "the time of CLOSESPIDER_TIMEOUT was up",
-    "closespider_itemcount": "CLOSESPIDER_ITEMCOUNT was reached",
-    "closespider_pagecount": "CLOSESPIDER_PAGECOUNT was reached",
-    "closespider_errorcount": "CLOSESPIDER_ERRORCOUNT was reached",
-    "memusage_exceeded": "the memory of MEMUSAGE_LIMIT_MB was used up",
-    "start_error": "its start failed",
-}
 
 
 def _run(thread: ThreadPoolExecutor, function: Callable[..., Any], *arguments: Any) -> asyncio.Future[Any]:
