@@ -55,8 +55,6 @@ SCRAPY_SETTINGS: dict[str, Any] = {
     "LOG_FORMATTER": "sitemapcrawl.itemprocessor.PageLogFormatter",
     "EXTENSIONS": {
         "scrapy.extensions.feedexport.FeedExporter": None,
-        # Named here as well as switched off below: it is imported otherwise, for a tenth of a second.
-        "scrapy.extensions.remote_control.RemoteControl": None,
         "sitemapcrawl.extensions.feeds.BatchFeedExporter": 0,
         "sitemapcrawl.extensions.outcome.Outcome": 0,
         "sitemapcrawl.extensions.progress.Progress": -10,  # its display is gone before the summary is logged
@@ -108,6 +106,14 @@ SCRAPY_SETTINGS: dict[str, Any] = {
 ADDON_PRIORITY = 15
 
 
+# Components of Scrapy that do nothing where a setting is off, and take a tenth of a second to be imported all the same.
+_IDLE = (
+    ("REMOTE_CONTROL_ENABLED", "EXTENSIONS_BASE", "scrapy.extensions.remote_control.RemoteControl"),
+    ("TELNETCONSOLE_ENABLED", "EXTENSIONS_BASE", "scrapy.extensions.telnet.TelnetConsole"),
+    ("COOKIES_ENABLED", "DOWNLOADER_MIDDLEWARES_BASE", "scrapy.downloadermiddlewares.cookies.CookiesMiddleware"),
+)
+
+
 def apply(settings: Any) -> None:
     """Set :data:`SCRAPY_SETTINGS` in *settings* (a Scrapy ``Settings`` object) where nothing stronger is set.
 
@@ -120,3 +126,10 @@ def apply(settings: Any) -> None:
             settings.set(name, {**value, **settings.getdict(name)}, priority=max(priority, ADDON_PRIORITY) + 1)
         elif priority <= ADDON_PRIORITY:
             settings.set(name, value, priority=ADDON_PRIORITY)
+
+
+def leave_out_idle(settings: Any) -> None:
+    """Take out of *settings*, which are complete, the components of Scrapy that are switched off: they are imported else."""
+    for switch, name, component in _IDLE:
+        if not settings.getbool(switch) and component in settings[name]:
+            settings[name][component] = None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.utils.python import without_none_values
 from w3lib.url import file_uri_to_path
 
-from sitemapcrawl.default_settings import ADDON_PRIORITY, SITEMAPCRAWL_TIMEOUT_FIRST
+from sitemapcrawl.default_settings import ADDON_PRIORITY, SITEMAPCRAWL_TIMEOUT_FIRST, leave_out_idle
 from sitemapcrawl.protocol.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def set_from_options(settings: BaseSettings, options: Options) -> None:
         settings.set("CONCURRENT_REQUESTS", 1, priority="spider")
         # Scrapy's default queue takes turns between hosts, which would be another order than the one listed.
         settings.set("SCHEDULER_PRIORITY_QUEUE", "scrapy.pqueues.ScrapyPriorityQueue", priority="spider")
+    leave_out_idle(settings)
 
 
 def add_feeds(settings: BaseSettings, options: Options) -> list[ConfigError]:
