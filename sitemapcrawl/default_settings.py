@@ -35,7 +35,7 @@ SITEMAPCRAWL_SAMPLE = 0  # pages in a random sample, delivered in place of all; 
 
 SITEMAPCRAWL_BATCH_SIZE = 2_000  # pages that take the item path together; 1: each page is an item of its own
 SITEMAPCRAWL_CONCURRENT_PAGES = 100  # pages of a batch that asynchronous pipelines work on at a time
-SITEMAPCRAWL_MEMORY_TARGET = 48 * 1024 * 1024  # bytes of documents that are held or on their way; 0: no bound
+SITEMAPCRAWL_MEMORY_TARGET = 40 * 1024 * 1024  # bytes of documents that are held or on their way; 0: no bound
 SITEMAPCRAWL_TIMEOUT_FIRST = 3  # seconds for the first try where fetch_timeout is not given
 SITEMAPCRAWL_TIMEOUT_RETRIES = [10, 30]  # seconds for the tries after a time-out where fetch_timeout is not given
 SITEMAPCRAWL_PROGRESS_ENABLED = True  # show progress where standard error is a terminal
