@@ -72,6 +72,11 @@ class Counters:
         self.requested.add(key)
         self.requests += 1
 
+    def unrequest(self, key: str) -> None:
+        """Take back :meth:`request`: the sitemap is to be counted when its request is sent."""
+        self.requested.discard(key)
+        self.requests -= 1
+
     def serve(self, key: str) -> bool:
         """Note that the document at *key* is read; return False if it has been read before."""
         if key in self.served:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sitemapcrawl.spiders.sitemap import SitemapSpider
 from tests.crawling import PROXIES, crawl, read_records
 from tests.mockweb import Answer, MockWeb, index, urlset
 
@@ -25,7 +26,7 @@ PROJECT = Path(__file__).parents[1]
 ROOT = "http://example.com/"
 SITEMAPS = 200
 PAGES = 20
-LARGE, MANY = 10, 3_000  # every tenth sitemap is large, so that some are under way for a while
+LARGE, MANY = 10, 2_000  # every tenth sitemap is large, so that some are under way for a while
 KINDS = ("pages", "sitemaps", "errors")
 
 
@@ -92,7 +93,7 @@ class Job:
     [
         ([signal.SIGINT] * 3, []),
         ([signal.SIGKILL] * 6, []),
-        ([signal.SIGKILL, signal.SIGINT, signal.SIGKILL], ["-a", "multi_thread=false"]),
+        ([signal.SIGKILL, signal.SIGINT], ["-a", "multi_thread=false"]),
     ],
     ids=["Ctrl-C", "kill -9", "both, one at a time"],
 )
@@ -183,6 +184,31 @@ def test_csv_is_continued_without_a_second_header(tmp_path: Path) -> None:
     crawl_twice(tmp_path, "p.csv")
     lines = (tmp_path / "p.csv").read_text().splitlines()
     assert [line.partition(",")[0].removeprefix(ROOT) for line in lines] == ["loc", "a1", "a2", "b1", "b2", "c1", "c2"]
+
+
+@pytest.mark.parametrize(("first", "then"), [("true", "false"), ("false", "true")])
+def test_a_crawl_may_go_on_in_another_order(first: str, then: str, tmp_path: Path) -> None:
+    feeds = {"FEEDS": {str(tmp_path / "p.jsonl"): {"format": "jsonl"}}, "JOBDIR": str(tmp_path / "job")}
+    web = {ROOT + "i.xml": index(*(f"/{number}.xml" for number in range(9)))}
+    with MockWeb(web, lambda url: Answer(urlset(url + "#page").encode())) as served:
+        crawl(served, ROOT + "i.xml", {**feeds, **interrupt_after(3)}, multi_thread=first, max_concurrency="2", max_sitemaps="9")
+        result = crawl(served, ROOT + "i.xml", feeds, multi_thread=then, max_sitemaps="9")
+    assert (len(served.requested), len(read_records(tmp_path / "p.jsonl"))) == (10, 9)
+    assert (result.errors, result.exit_status) == ([], 0)
+
+
+def test_items_that_come_from_elsewhere_are_not_cut_off(tmp_path: Path) -> None:
+    class Project(SitemapSpider):
+        async def deliver(self, *arguments: Any) -> None:
+            await super().deliver(*arguments)
+            await self.crawler.engine.scraper.start_itemproc_async({"loc": "mine"}, response=None)
+
+    def append() -> None:
+        with (tmp_path / "p.jsonl").open("a") as file:
+            file.write('{"loc":"mine"}\n{"loc":"torn')
+
+    crawl_twice(tmp_path, "p.jsonl", append, spider=Project)
+    assert Counter(page["loc"] for page in read_records(tmp_path / "p.jsonl"))["mine"] == 4
 
 
 def test_what_was_written_after_the_last_document_is_cut_off(tmp_path: Path) -> None:

@@ -41,6 +41,8 @@ class BatchFeedExporter(FeedExporter):
     In a crawl that can be resumed, local files are written out when a document is done, and continued later.
     """
 
+    _has_others = False  # whether there were items besides the pages of sitemaps
+
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         exporter = super().from_crawler(crawler)
@@ -54,6 +56,7 @@ class BatchFeedExporter(FeedExporter):
 
     def item_scraped(self, item: Any, spider: Spider) -> None:
         if not isinstance(item, PageBatch):
+            self._has_others = self._has_others or not isinstance(item, Page)
             super().item_scraped(item, spider)
             return
         self.slots = [self._export(slot, _accepted(slot.filter, item.pages), spider) for slot in self.slots]
@@ -114,7 +117,10 @@ class BatchFeedExporter(FeedExporter):
     # Crawls that are interrupted and resumed
 
     def flush(self) -> dict[str, int]:
-        """Write out what is held back for local files, and return their sizes: absolute path → bytes."""
+        """Write out what is held back for local files, and return their sizes: absolute path → bytes.
+
+        The size is -1 where items come from elsewhere too: these do not come once more and must not be cut off.
+        """
         sizes = {}
         for slot in self.slots:
             _flush(slot)
@@ -123,6 +129,8 @@ class BatchFeedExporter(FeedExporter):
                 opened = slot.file is not None
                 keeps = opened or getattr(slot.storage, "write_mode", "ab") == "ab"
                 sizes[path] = os.path.getsize(path) if keeps and os.path.exists(path) else 0
+                if self._has_others and sizes[path]:
+                    sizes[path] = -1
         return sizes
 
     def resume(self, sizes: Mapping[str, int], spider: Spider | None = None) -> None:
@@ -144,7 +152,9 @@ class BatchFeedExporter(FeedExporter):
                 keywords = {**slot.feed_options["item_export_kwargs"], "include_headers_line": False}
                 slot.feed_options = {**slot.feed_options, "item_export_kwargs": keywords}
             break
-        if path is not None and slot.format in _LINES:
+        # A file that is not known is somebody else's, but for one of so many pages, of which none was done.
+        ours = path in sizes or self.feeds[slot.uri_template]["batch_item_count"]
+        if path is not None and ours and slot.format in _LINES:
             _cut_to_line(path)
         return slot
 
@@ -176,9 +186,9 @@ def _path(slot: FeedSlot) -> str | None:
 
 
 def _cut(path: str, size: int) -> None:
-    """Cut the file back to *size* bytes."""
+    """Cut the file back to *size* bytes; not if that is negative."""
     there = os.path.getsize(path) if os.path.isfile(path) else 0
-    if there > size:
+    if there > size >= 0:
         os.truncate(path, size)
     elif there < size:
         logger.warning("The file %s has %s bytes, it had %s when the crawl was interrupted", path, f"{there:,}", f"{size:,}")

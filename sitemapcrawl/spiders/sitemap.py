@@ -7,6 +7,7 @@ import logging
 import sqlite3
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +85,7 @@ class SitemapSpider(Spider):
         spider.config_errors += add_feeds(crawler.settings, spider.options)
         set_from_options(crawler.settings, spider.options)
         spider._prepare(crawler.settings)
-        crawler.signals.connect(spider._deliver_samples, pipelines_closing)
+        crawler.signals.connect(spider._last_items, pipelines_closing)
         crawler.signals.connect(spider._finish, signals.spider_closed)
         return spider
 
@@ -102,6 +103,7 @@ class SitemapSpider(Spider):
         # together. Downloads go on meanwhile. Whatever else ends a document waits its turn as well, so that the journal
         # is written between documents.
         self._reading = asyncio.Lock()
+        self._is_half_done = False
         # And all in one thread, which is not the event loop's: a document that lxml reads partly in one thread and partly in
         # another has names from the dictionaries of both, and the process dies when it is freed.
         # A document is opened (unpacked, checked by libxml2 without the GIL) while the one before it is read. Each stays in
@@ -184,7 +186,7 @@ class SitemapSpider(Spider):
         try:
             check_start(call.url)
         except ValueError as error:
-            async with self._reading:
+            async with self._turn():
                 call.done = True
                 self.report([ValidationError(call.url, str(error))], call)
                 await self._settle(call, Done(key, depth=depth))
@@ -288,7 +290,7 @@ class SitemapSpider(Spider):
         """Record that a document could not be fetched, or (without *error*) that there is no need for it any more."""
         url = url or (error.url if error else None)
         assert url is not None
-        async with self._reading:
+        async with self._turn():
             if start:
                 call.done = True
             if error is not None and not call.stopped:
@@ -320,7 +322,7 @@ class SitemapSpider(Spider):
                 batches = await _run(thread, self._open, body, url, start and is_robots(call.url))
             except Exception as error:
                 problem, batches = error, iter(())
-            async with self._reading:
+            async with self._turn():
                 children: list[str] = []
                 if not call.stopped:
                     children = await self._take(reading, call, thread, batches, problem, url)
@@ -364,15 +366,23 @@ class SitemapSpider(Spider):
             self.report([reading.fault], call)
         return reading.end()
 
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        """Wait for the turn to end a document, and note whether that was done."""
+        async with self._reading:
+            self._is_half_done = True
+            yield
+            self._is_half_done = False
+
     async def _settle(self, call: Call, done: Done) -> None:
-        """Note that a document of *call* is done; whoever calls this holds the lock of reading."""
+        """Note that a document of *call* is done, whose turn it is."""
         self.known += len(done.children) if done.counted else 0
         call.outstanding += len(done.children) - 1
         await self._end_or_save(call, done)
 
     async def _forget(self, call: Call, count: int) -> None:
         """Note that *count* documents of *call* are not asked for any more."""
-        async with self._reading:
+        async with self._turn():
             call.outstanding -= count
             await self._end_or_save(call, None)
 
@@ -470,9 +480,10 @@ class SitemapSpider(Spider):
         for state in self.journal.calls():
             call = self._call(state.id, state.url)
             call.restore(state, self.journal, 0 if state.stopped else asked[state.id])
+            self._count_waiting(call, [key for number, key, _ in waiting if number == call.id])
             self.known += call.outstanding
             if not call.outstanding:
-                async with self._reading:
+                async with self._turn():
                     await self._end_or_save(call, None)
         logger.info("The crawl goes on: %s sitemaps wait, %s starts have ended", f"{self.known:,}", f"{self._ended:,}")
         for number, key, depth in waiting:
@@ -487,6 +498,15 @@ class SitemapSpider(Spider):
             else:
                 yield self._request(resumed, key, key, depth)
             await self._until_there_is_room()
+
+    def _count_waiting(self, call: Call, keys: list[str]) -> None:
+        """Count *keys* as requested where that is done beforehand: ``multi_thread`` may be another than before."""
+        counters, first = call.counters, self._start_key(call)
+        for key in keys:
+            if self.options.multi_thread and key not in counters.requested:
+                counters.request(key)
+            elif not self.options.multi_thread and key in counters.requested and key != first:
+                counters.unrequest(key)
 
     async def _save(self, call: Call | None, done: Done | None, *, ended: bool = False) -> None:
         """Write what is done into the journal, once its pages are in the feeds."""
@@ -529,10 +549,12 @@ class SitemapSpider(Spider):
     def count(self, stat: str, count: int = 1) -> None:
         self.crawler.stats.inc_value(f"sitemapcrawl/{stat}", count)
 
-    async def _deliver_samples(self) -> None:
-        """Deliver the samples of calls that have not ended: the crawl is cut short."""
+    async def _last_items(self) -> None:
+        """Deliver the samples of calls that have not ended; note how long the files are when all items are there."""
         for call in list(self.calls.values()):
             await self._deliver_sample(call)
+        if self.journal is not None and not self._is_half_done:
+            await self._save(None, None)
 
     async def _deliver_sample(self, call: Call) -> None:
         if call.sample is not None:
