@@ -49,6 +49,7 @@ logger = logging.getLogger(__name__)
 
 JOURNAL = "sitemapcrawl.sqlite"  # in JOBDIR
 
+_OPEN_CALLS = 16  # that are taken at once where max_concurrency is lifted
 _READERS = 2  # documents that are open at a time: one is read, the next is made ready
 _LIMIT_MESSAGES = {
     "max_sitemaps": "limit of {} sitemaps reached",
@@ -85,6 +86,7 @@ class SitemapSpider(Spider):
         spider.config_errors += add_feeds(crawler.settings, spider.options)
         set_from_options(crawler.settings, spider.options)
         spider._prepare(crawler.settings)
+        crawler.signals.connect(spider._room.set, signals.scheduler_empty)
         crawler.signals.connect(spider._last_items, pipelines_closing)
         crawler.signals.connect(spider._finish, signals.spider_closed)
         return spider
@@ -99,6 +101,7 @@ class SitemapSpider(Spider):
         self.known = 0  # sitemaps that were asked for, of all calls
         self._started = self._ended = self._failed = 0  # calls
         self._exhausted = False  # whether all starts were taken
+        self._room = asyncio.Event()  # set when there may be room for another start
         # One document is read at a time: reading is bound by the CPU, and what is exported keeps the pages of a document
         # together. Downloads go on meanwhile. Whatever else ends a document waits its turn as well, so that the journal
         # is written between documents.
@@ -128,8 +131,7 @@ class SitemapSpider(Spider):
         if self.config_errors:
             self.report(self.config_errors)
             return
-        # The engine takes what this yields as fast as it can. A start is taken when there is nothing else to send, so that
-        # neither those that wait nor those that are worked on are held in any number.
+        # The engine takes what this yields as fast as it can, so this bounds what waits and what is worked on.
         async for request in self._resume():
             yield request
         while (url := await anext(remaining, None)) is not None:
@@ -145,11 +147,23 @@ class SitemapSpider(Spider):
             self.report(self.config_errors)
 
     async def _until_there_is_room(self) -> None:
-        engine = self.crawler.engine
+        """Wait until another start may be taken.
+
+        That is when fewer calls are open than documents may be worked on, so that a slow site does not hold up the rest,
+        or when there is nothing to send. One at a time, a call has to come to its end first.
+        """
+        await asyncio.sleep(0)  # of starts that are no URLs there may be many in a row
+        while self._is_busy():
+            self._room.clear()
+            await self._room.wait()
+
+    def _is_busy(self) -> bool:
+        engine, options = self.crawler.engine, self.options
         assert engine is not None
-        # What was just yielded has to be scheduled before one can see that it waits.
-        while engine.needs_backout() or (engine.scheduler is not None and engine.scheduler.has_pending_requests()):
-            await self.crawler.signals.wait_for(signals.scheduler_empty)
+        most = (options.max_concurrency or _OPEN_CALLS) if options.multi_thread else 1
+        if len(self.calls) < most:
+            return False
+        return engine.needs_backout() or (engine.scheduler is not None and engine.scheduler.has_pending_requests())
 
     def _begin(self, url: str) -> Call:
         self._started += 1
@@ -407,6 +421,7 @@ class SitemapSpider(Spider):
 
     def _let_go(self, call: Call) -> None:
         del self.calls[call.id]
+        self._room.set()
         self._ended += 1
         self._failed += not call.read
         self.count("starts/read" if call.read else "starts/failed")
