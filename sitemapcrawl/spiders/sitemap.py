@@ -223,10 +223,9 @@ class SitemapSpider(Spider):
 
     def admit(self, request: Request) -> bool:
         """Return whether *request*, one of this spider's that is about to be sent first, is still of use."""
-        key = request.cb_kwargs.get("url")
-        if key is None:
-            return True
-        call = self._call_of(request)
+        if "call" not in request.cb_kwargs:
+            return True  # of a spider that has requests of its own
+        key, call = request.cb_kwargs["url"], self._call_of(request)
         if call is None or call.stopped or key in call.counters.served:
             return False
         if self.options.multi_thread:
@@ -255,8 +254,7 @@ class SitemapSpider(Spider):
                 (queued if request.meta.get("is_start_request") else stacked).append(request)
                 continue
             call.outstanding -= 1
-            key = request.cb_kwargs.get("url")
-            if ADMITTED in request.meta or self.options.multi_thread or not (key and counters.is_known(key)):
+            if ADMITTED in request.meta or self.options.multi_thread or not counters.is_known(request.cb_kwargs["url"]):
                 found += 1
         for request in [*queued, *reversed(stacked)]:
             assert scheduler is not None
