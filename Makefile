@@ -1,15 +1,16 @@
 # The commands of this project. Each sets up what it needs: Python 3.11 or later and make are enough to start with.
 
-PYTHON ?= python3
-OUT    ?= urls.jsonl
-VENV   := .venv
-BIN    := $(VENV)/bin
+PYTHON  ?= python3
+OUT     ?= urls.jsonl
+SCRAPYD ?= http://localhost:6800/
+VENV    := .venv
+BIN     := $(VENV)/bin
 
 # Values given on the command line reach the shell through the environment, so that a URL may hold &, ? and quotes.
-export URL OUT
+export URL OUT SCRAPYD
 
 .DEFAULT_GOAL := help
-.PHONY: help venv crawl test check bench clean
+.PHONY: help venv crawl test check bench deploy clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -17,6 +18,7 @@ help: ## Show this list
 	@echo '  make crawl URL=https://example.com/robots.txt OUT=pages.csv ARGS="-a strict=true -a errors=errors.jsonl"'
 	@echo '  make test ARGS="-k gzip -x"'
 	@echo '  make bench FULL=1'
+	@echo '  make deploy SCRAPYD=http://scrapyd.example.com:6800/'
 
 venv: $(VENV)/.test ## Create .venv with the project and what its tests need
 
@@ -38,6 +40,11 @@ check: $(VENV)/.dev ## Lint, formatting and types
 bench: $(VENV)/.test .venv-bench/.bench ## Measure speed and memory beside other programs; FULL=1 for the full size
 	$(BIN)/python -m benchmarks.run $(if $(FULL),--full) $(ARGS)
 
+deploy: $(VENV)/.deploy ## Bring the project to the Scrapyd at SCRAPYD=; to several, where it names several
+	@version=$$(date +%s); for url in $$SCRAPYD; do \
+		SCRAPYD="$${url%/}/" $(BIN)/python -m scrapyd_client.deploy make --version "$$version" || exit; \
+	done
+
 clean: ## Remove what the other targets made, except what was crawled
 	rm -rf $(VENV) .venv-bench build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -52,6 +59,10 @@ $(VENV)/.test: pyproject.toml setup.py
 
 $(VENV)/.dev: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.deploy: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[deploy]'
 	@touch $@
 
 # The programs that we are measured against have an environment of their own, and do without what cannot be installed.

@@ -8,23 +8,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import statistics
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks import lint, writing
+from benchmarks.processes import HERE, OURS, PEERS_PYTHON, Run, aim, is_installed, median, run
 from benchmarks.web import Web, serving
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
-PEERS_PYTHON = ROOT / ".venv-bench" / "bin" / "python"
-
-OURS, STRICT = "sitemapcrawl", "sitemapcrawl, strict"
+STRICT = f"{OURS}, strict"
 
 # name: (the script, the package that it needs, the Python that has it, how many times faster we mean to be)
 PEERS = {
@@ -51,40 +45,10 @@ RESPONSIVENESS = Web(1, 240_000, drips=12)
 TINY = Web(1, 1)
 
 
-class Run(NamedTuple):
-    """One crawl, by one process."""
-
-    seconds: float
-    cpu: float
-    peak: float  # MB
-    pages: int
-    output: str
-
-
 Program = Callable[[str], Run]  # takes the URL of a robots.txt
 
 
 # -- Programs
-
-
-def run(command: list[str], count: Callable[[str], int]) -> Run:
-    """Run *command*; *count* gets what it printed and tells the number of pages."""
-    # A proxy meant for the web outside cannot reach this one.
-    environment = {**os.environ, "no_proxy": "127.0.0.1", "NO_PROXY": "127.0.0.1"}
-    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as log:
-        started = time.perf_counter()
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=log)
-        # This process is small, and stays so: until it loads its own program, a child counts its parent's memory as its own.
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - started
-        process.returncode = os.waitstatus_to_exitcode(status)
-        out.seek(0)
-        log.seek(0)
-        output = out.read()
-        if process.returncode:
-            sys.exit(f"{' '.join(command)}\nended with status {process.returncode}:\n{output[-2000:]}{log.read()[-5000:]}")
-    peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
-    return Run(seconds, usage.ru_utime + usage.ru_stime, peak, count(output), output)
 
 
 def ours(*arguments: str) -> Program:
@@ -119,8 +83,7 @@ def peer(script: str, python: Path) -> Program:
 def installed_peers() -> dict[str, Program]:
     programs = {}
     for name, (script, package, python, _) in PEERS.items():
-        probe = [str(python), "-c", f"import importlib.util, sys; sys.exit(importlib.util.find_spec({package!r}) is None)"]
-        if python.exists() and subprocess.run(probe, check=False).returncode == 0:
+        if is_installed(package, python):
             programs[name] = peer(script, python)
         else:
             print(f"{name} is not installed, and left out.")
@@ -142,10 +105,6 @@ def measure(web: Web, programs: dict[str, Program], rounds: int) -> dict[str, li
     return runs
 
 
-def median(runs: Iterable[Run], field: str) -> float:
-    return statistics.median(getattr(result, field) for result in runs)
-
-
 def table(title: str, web: Web, runs: dict[str, list[Run]]) -> None:
     print(f"\n{title}: {web.pages:,} pages in {web.files} sitemaps, median of {len(runs[OURS])}\n")
     print(f"  {'':34}{'seconds':>9}{'CPU s':>8}{'pages/s':>10}{'peak MB':>9}{'x ours':>8}")
@@ -156,10 +115,6 @@ def table(title: str, web: Web, runs: dict[str, list[Run]]) -> None:
             f"  {name:34}{seconds:9.2f}{median(results, 'cpu'):8.2f}{web.pages / seconds:10,.0f}"
             f"{median(results, 'peak'):9.0f}{ratio:8.2f}"
         )
-
-
-def aim(text: str, reached: bool) -> None:
-    print(f"  {'reached' if reached else 'MISSED ':8} {text}", flush=True)
 
 
 # -- The sections
@@ -238,7 +193,10 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="the full size: about twenty minutes")
     parser.add_argument("--rounds", type=int, help="how often each program is run")
     parser.add_argument(
-        "only", nargs="*", metavar="SECTION", help="plain, rich, pipeline, memory, big_document, responsiveness; all if left out"
+        "only",
+        nargs="*",
+        metavar="SECTION",
+        help="plain, rich, pipeline, memory, big_document, responsiveness, lint, writing; all if left out",
     )
     arguments = parser.parse_args()
     size = FULL if arguments.full else QUICK
@@ -254,6 +212,8 @@ def main() -> None:
         "memory": lambda: memory(size),
         "big_document": big_document,
         "responsiveness": responsiveness,
+        "lint": lint.compare,
+        "writing": lambda: writing.compare(1_000_000 if arguments.full else 250_000, size.rounds),
     }
     for name in arguments.only or sections:
         sections[name]()

@@ -29,6 +29,7 @@ SITEMAPCRAWL_FETCH_TIMEOUT = None  # seconds; None: 3, and when that was too sho
 SITEMAPCRAWL_USER_AGENT = f"sitemapcrawl/{__version__}"
 SITEMAPCRAWL_SITEMAPS = None  # feed URI for the sitemaps that the documents list
 SITEMAPCRAWL_ERRORS = None  # feed URI for what went wrong
+SITEMAPCRAWL_LINT = None  # path of a file for what the linter finds in the documents
 SITEMAPCRAWL_SAMPLE = 0  # pages in a random sample, delivered in place of all; 0: all of them
 
 # --- How the crawl works -----------------------------------------------------------------------------------------
@@ -41,6 +42,12 @@ SITEMAPCRAWL_TIMEOUT_RETRIES = [10, 30]  # seconds for the tries after a time-ou
 SITEMAPCRAWL_PROGRESS_ENABLED = True  # show progress where standard error is a terminal
 SITEMAPCRAWL_SUMMARY_ERRORS = 5  # errors of each type that the summary at the end shows
 
+# --- Writing -----------------------------------------------------------------------------------------------------
+
+SITEMAPCRAWL_SITEMAP_FIELDS: dict[str, str] = {}  # of the feed format sitemap: name of the protocol → field of the item
+SITEMAPCRAWL_SITEMAP_BASE_URL = None  # URL of the folder of a sitemap feed; with it, a feed in several files gets an index
+SITEMAPCRAWL_SITEMAP_STYLESHEET = None  # URL of an XSL stylesheet that a sitemap feed refers to
+
 # --- Settings of Scrapy that a crawl of sitemaps needs --------------------------------------------------------------
 
 SCRAPY_SETTINGS: dict[str, Any] = {
@@ -50,8 +57,6 @@ SCRAPY_SETTINGS: dict[str, Any] = {
     "LOG_FORMATTER": "sitemapcrawl.itemprocessor.PageLogFormatter",
     "EXTENSIONS": {
         "scrapy.extensions.feedexport.FeedExporter": None,
-        # Named here as well as switched off below: it is imported otherwise, for a tenth of a second.
-        "scrapy.extensions.remote_control.RemoteControl": None,
         "sitemapcrawl.extensions.feeds.BatchFeedExporter": 0,
         "sitemapcrawl.extensions.outcome.Outcome": 0,
         "sitemapcrawl.extensions.progress.Progress": -10,  # its display is gone before the summary is logged
@@ -60,6 +65,7 @@ SCRAPY_SETTINGS: dict[str, Any] = {
         "jsonlines": "sitemapcrawl.exporters.jsonlines.JsonLinesExporter",
         "jsonl": "sitemapcrawl.exporters.jsonlines.JsonLinesExporter",
         "jl": "sitemapcrawl.exporters.jsonlines.JsonLinesExporter",
+        "sitemap": "sitemapcrawl.exporters.sitemap.SitemapItemExporter",
         "json": "sitemapcrawl.exporters.records.RecordJsonExporter",
         "csv": "sitemapcrawl.exporters.records.RecordCsvExporter",
         "xml": "sitemapcrawl.exporters.records.RecordXmlExporter",
@@ -72,7 +78,10 @@ SCRAPY_SETTINGS: dict[str, Any] = {
     },
     # What a document or a redirect names is fetched over http and https, and over nothing else.
     "DOWNLOAD_HANDLERS": {"data": None, "file": None, "ftp": None, "s3": None},
-    "DEFAULT_REQUEST_HEADERS": {"Accept": "application/xml,text/xml;q=0.9,text/plain;q=0.8,*/*;q=0.7"},
+    "DEFAULT_REQUEST_HEADERS": {
+        "Accept": "application/xml,text/xml;q=0.9,text/plain;q=0.8,*/*;q=0.7",
+        "Accept-Encoding": "gzip, deflate",  # of these BodyMiddleware knows whether a body is whole
+    },
     "DOWNLOAD_WARNSIZE": 0,
     # A callback yields requests only, and these keep their order: a hundred workers a response would cost 1 ms each.
     "CONCURRENT_ITEMS": 1,
@@ -99,6 +108,14 @@ SCRAPY_SETTINGS: dict[str, Any] = {
 ADDON_PRIORITY = 15
 
 
+# Components of Scrapy that do nothing where a setting is off, and take a tenth of a second to be imported all the same.
+_IDLE = (
+    ("REMOTE_CONTROL_ENABLED", "EXTENSIONS_BASE", "scrapy.extensions.remote_control.RemoteControl"),
+    ("TELNETCONSOLE_ENABLED", "EXTENSIONS_BASE", "scrapy.extensions.telnet.TelnetConsole"),
+    ("COOKIES_ENABLED", "DOWNLOADER_MIDDLEWARES_BASE", "scrapy.downloadermiddlewares.cookies.CookiesMiddleware"),
+)
+
+
 def apply(settings: Any) -> None:
     """Set :data:`SCRAPY_SETTINGS` in *settings* (a Scrapy ``Settings`` object) where nothing stronger is set.
 
@@ -111,3 +128,10 @@ def apply(settings: Any) -> None:
             settings.set(name, {**value, **settings.getdict(name)}, priority=max(priority, ADDON_PRIORITY) + 1)
         elif priority <= ADDON_PRIORITY:
             settings.set(name, value, priority=ADDON_PRIORITY)
+
+
+def leave_out_idle(settings: Any) -> None:
+    """Take out of *settings*, which are complete, the components of Scrapy that are switched off: they are imported else."""
+    for switch, name, component in _IDLE:
+        if not settings.getbool(switch) and component in settings[name]:
+            settings[name][component] = None

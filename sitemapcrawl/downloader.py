@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from scrapy import signals
 from scrapy.core.downloader import Downloader
@@ -11,9 +11,12 @@ from scrapy.core.downloader import Downloader
 from sitemapcrawl import default_settings
 
 if TYPE_CHECKING:
-    from scrapy import Request
+    from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from twisted.internet.defer import Deferred
+
+_Result = TypeVar("_Result")
 
 _SLOW_START = 4  # documents on their way at a time until as many have arrived and shown how large they are here
 _RECENT = 8  # documents whose sizes are remembered
@@ -39,16 +42,20 @@ class BoundedDownloader(Downloader):
         self._sizes: deque[int] = deque(maxlen=_RECENT)
         self._arrived = 0
         crawler.signals.connect(self._response_received, signals.response_received)
-        crawler.signals.connect(self._request_left, signals.request_left_downloader)
 
     def _response_received(self, response: Response, request: Request) -> None:
         # The document that the crawl began with is mostly an index or a robots.txt, and says nothing about the rest.
         if response.status == 200 and not _is_first(request):
             self._sizes.append(len(response.body))
 
-    def _request_left(self, request: Request) -> None:
+    def fetch(self, request: Request, spider: Spider | None = None) -> Deferred[Response | Request]:
+        # The signal request_left_downloader would be too early: a body is unpacked after it, and its size is not known yet.
+        return super().fetch(request).addBoth(self._request_left, request)
+
+    def _request_left(self, result: _Result, request: Request) -> _Result:
         if not _is_first(request):
             self._arrived += 1
+        return result
 
     def needs_backout(self) -> bool:
         slot = self.crawler.engine.scraper.slot

@@ -16,11 +16,22 @@ from scrapy.exceptions import (
     UnsupportedURLSchemeError,
 )
 
-from sitemapcrawl.downloadermiddlewares.body import ResponseTooLargeError
+from sitemapcrawl.downloadermiddlewares.body import DamagedResponseError, ResponseTooLargeError
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
+
+# Why a crawl was cut short, by the name that Scrapy has for it.
+REASONS = {
+    "shutdown": "it was interrupted",
+    "closespider_timeout": "the time of CLOSESPIDER_TIMEOUT was up",
+    "closespider_itemcount": "CLOSESPIDER_ITEMCOUNT was reached",
+    "closespider_pagecount": "CLOSESPIDER_PAGECOUNT was reached",
+    "closespider_errorcount": "CLOSESPIDER_ERRORCOUNT was reached",
+    "memusage_exceeded": "the memory of MEMUSAGE_LIMIT_MB was used up",
+    "start_error": "its start failed",
+}
 
 
 class Explanation(NamedTuple):
@@ -43,6 +54,8 @@ def explain(exception: BaseException, request: Request) -> Explanation:
     if isinstance(exception, DownloadTimeoutError):
         seconds = request.meta.get("download_timeout", 0)
         return Explanation(f"no complete response within {seconds:g} s{after}; the option fetch_timeout gives it more")
+    if isinstance(exception, DamagedResponseError):
+        return Explanation(str(exception))
     for kind, message in _MESSAGES:
         if isinstance(exception, kind):
             return Explanation(message + _detail(exception) + after)

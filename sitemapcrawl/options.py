@@ -49,6 +49,7 @@ class Options:
     user_agent: str = ""
     sitemaps: str | None = None
     errors: str | None = None
+    lint: str | None = None
     sample: int = 0
     given: set[str] = field(default_factory=set, repr=False)
 
@@ -89,13 +90,20 @@ def _text(value: Any) -> str | None:
 def _urls(value: Any) -> tuple[str, ...]:
     """Return the URL, or those of a list or a JSON array."""
     if isinstance(value, str) and value.lstrip().startswith("["):
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, RecursionError):
             value = json.loads(value)
     if not isinstance(value, (list, tuple)):
         return (str(value),) if value not in (None, "") else ()
     if not all(isinstance(text, str) and text for text in value):
         raise ValueError("expected a URL, or a JSON array of them")
     return tuple(value)
+
+
+def _header(value: Any) -> str | None:
+    text = _text(value)
+    if text is not None and not text.isprintable():
+        raise ValueError("expected text without control characters")
+    return text
 
 
 _TRUE, _FALSE = {"true", "1", "yes", "on"}, {"false", "0", "no", "off"}
@@ -150,7 +158,7 @@ def _pattern_texts(value: Any) -> list[str]:
             return [value]
         try:
             decoded = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             return [value]
         kinds = {type(text) for text in decoded}
         if kinds <= {str}:
@@ -178,9 +186,10 @@ OPTIONS: tuple[Option, ...] = (
     Option("max_concurrency", _whole(0), "sitemaps worked on at a time; 0 lifts it", "CONCURRENT_REQUESTS"),
     Option("multi_thread", _boolean, "false: one sitemap at a time, depth first, in the order listed"),
     Option("fetch_timeout", _timeout, "seconds for each try, 1 to 65535; not given: 3, then 10 and 30", "DOWNLOAD_TIMEOUT"),
-    Option("user_agent", _text, "the User-Agent header of the requests", "USER_AGENT"),
+    Option("user_agent", _header, "the User-Agent header of the requests", "USER_AGENT"),
     Option("sitemaps", _text, "feed URI for the sitemaps that the documents list, by extension or URI:format"),
     Option("errors", _text, "feed URI for what went wrong, by extension or URI:format"),
+    Option("lint", _text, "path of a file for what the linter finds in each document that was fetched"),
     Option("sample", _whole(0), "deliver a random sample of so many pages in place of all; 0: all"),
 )
 

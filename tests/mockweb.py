@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import BinaryIO
 
 
 @dataclass
@@ -23,6 +24,7 @@ class Answer:
     length: int | None = None  # another Content-Length than that of the body; -1: none, the connection is closed at the end
     chunks: int = 1
     pause: float = 0
+    write: Callable[[BinaryIO], None] | None = None  # writes all that is sent, from the status line on
 
 
 class MockWeb:
@@ -74,6 +76,10 @@ class MockWeb:
                     self.close_connection = True
 
             def _send(self, answer: Answer) -> None:
+                if answer.write is not None:
+                    self.close_connection = True
+                    answer.write(self.wfile)
+                    return
                 self.send_response(answer.status)
                 for name, value in answer.headers.items():
                     self.send_header(name, value)

@@ -43,7 +43,7 @@ def wait(downloader: BoundedDownloader, *sizes: int) -> None:
 def arrive(downloader: BoundedDownloader, size: int, times: int = 4) -> None:
     request = Request("http://example.com/")
     for _ in range(times):
-        downloader._request_left(request)
+        downloader._request_left(None, request)
         downloader._response_received(Response("http://example.com/", body=b" " * size), request)
 
 
@@ -100,7 +100,7 @@ def test_memory_bound_can_be_lifted(make) -> None:
 def test_first_document_says_nothing_about_the_rest(make) -> None:
     downloader = make(SITEMAPCRAWL_MEMORY_TARGET=MIB)
     request = Request("http://example.com/", cb_kwargs={"start": True})
-    downloader._request_left(request)
+    downloader._request_left(None, request)
     downloader._response_received(Response("http://example.com/", body=b" " * 10 * MIB), request)
     fetch(downloader, 3)
     assert not downloader.needs_backout()

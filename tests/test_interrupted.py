@@ -241,6 +241,30 @@ def test_another_crawl_in_the_same_folder_is_a_wrong_option(tmp_path: Path) -> N
     assert ROOT in result.errors[0]["message"]
 
 
+def test_what_is_found_wrong_late_does_not_cost_the_files_of_an_earlier_crawl(tmp_path: Path) -> None:
+    files = {name: tmp_path / name for name in ("p.jsonl", "s.jsonl", "lint.jsonl")}
+    feeds = {str(files["p.jsonl"]): {"format": "jsonl", "overwrite": True}}
+    settings = {"JOBDIR": str(tmp_path / "job"), "FEEDS": feeds}
+    options = {"sitemaps": str(files["s.jsonl"]), "lint": str(files["lint.jsonl"])}
+    with MockWeb({ROOT: index("/a.xml"), ROOT + "a.xml": urlset("/1")}) as web:
+        crawl(web, ROOT, settings, **options)
+        before = {name: path.read_text() for name, path in files.items()}
+        result = crawl(web, ROOT + "other", settings, **options)
+    assert result.exit_status == 2
+    assert all(before.values())
+    assert {name: path.read_text() for name, path in files.items()} == before
+
+
+def test_findings_are_continued(tmp_path: Path) -> None:
+    path = tmp_path / "lint.jsonl"
+    with MockWeb({ROOT: index("/a.xml", "/b.xml"), ROOT + "a.xml": urlset("/1"), ROOT + "b.xml": urlset("/2")}) as web:
+        options = {"lint": str(path), "multi_thread": "false"}
+        crawl(web, ROOT, {"JOBDIR": str(tmp_path / "job"), **interrupt_after(1)}, **options)
+        assert {finding["file"] for finding in read_records(path)} < {ROOT, ROOT + "a.xml", ROOT + "b.xml"}
+        crawl(web, ROOT, {"JOBDIR": str(tmp_path / "job")}, **options)
+    assert {finding["file"] for finding in read_records(path)} == {ROOT, ROOT + "a.xml", ROOT + "b.xml"}
+
+
 def test_a_sample_is_a_wrong_option(tmp_path: Path) -> None:
     result = crawl(None, ROOT, {"JOBDIR": str(tmp_path)}, sample="5")
     assert (result.exit_status, result.problems) == (2, [("config", ROOT, None)])

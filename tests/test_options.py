@@ -129,3 +129,11 @@ def test_description_is_one_line_without_what_is_unset() -> None:
     options, _ = parse(follow="news")
     assert options.describe().startswith(f"url={URL!r} strict=False follow=['news'] max_depth=10 ")
     assert "errors" not in options.describe().replace("max_validation_errors", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("user_agent", "me\r\nX-Other: 1"), ("user_agent", "\x00"), ("follow", "[" * 100_000)]
+)
+def test_value_that_would_break_something_is_refused(name: str, value: str) -> None:
+    _, [message] = parse(**{name: value})
+    assert message.startswith(f"option {name}: ")

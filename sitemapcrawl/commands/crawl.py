@@ -42,7 +42,8 @@ class Command(BaseRunSpiderCommand):
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         super().process_options(args, opts)
         assert self.settings is not None
-        if self.settings.get("LOG_LEVEL") == "INFO" and not opts.loglevel:
+        # A log file, which is what Scrapyd asks for, is there to look things up in: it gets all.
+        if self.settings.get("LOG_LEVEL") == "INFO" and not opts.loglevel and not self.settings.get("LOG_FILE"):
             for name in _CHATTY:
                 # A filter: Scrapy's logging.config.dictConfig() resets the levels of its loggers.
                 logging.getLogger(name).addFilter(_is_news)

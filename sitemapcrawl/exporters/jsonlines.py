@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from scrapy.exporters import JsonLinesItemExporter
 
-from sitemapcrawl.exporters.records import RecordFields
+from sitemapcrawl.exporters.records import RecordFields, export_each
 from sitemapcrawl.items import ErrorRecord, Page, SitemapEntry
 from sitemapcrawl.protocol import records
 
@@ -108,5 +108,4 @@ class JsonLinesExporter(RecordFields, JsonLinesItemExporter):
                 pass  # a pipeline has put something into a field that only Scrapy's encoder knows; nothing was written yet
             else:
                 return
-        for page in pages:
-            self.export_item(page)
+        export_each(self, pages)

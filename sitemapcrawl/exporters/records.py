@@ -7,18 +7,49 @@ JSON lines, the format for many pages, are next door in ``jsonlines``. To add a 
 from __future__ import annotations
 
 import json
+import logging
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter
 from scrapy.exporters import BaseItemExporter, CsvItemExporter, JsonItemExporter, XmlItemExporter
 
-from sitemapcrawl.items import Page, SitemapEntry
+from sitemapcrawl.items import ErrorRecord, Page, SitemapEntry
 from sitemapcrawl.protocol.records import set_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+logger = logging.getLogger(__name__)
+
 RECORDS = (Page, SitemapEntry)
+
+
+def export_each(exporter: BaseItemExporter, items: Iterable[Any]) -> None:
+    """Write *items* one by one; one that the exporter cannot write costs itself, and not those that come after it."""
+    for item in items:
+        try:
+            exporter.export_item(item)
+        except Exception:
+            logger.error("Error exporting %(item)s", {"item": item}, exc_info=True)
+
+
+def cut_to_line(path: str) -> None:
+    """Cut the file back to its last whole line: what follows must not be glued to half a record."""
+    if not os.path.isfile(path):
+        return
+    with Path(path).open("rb+") as file:
+        end = file.seek(0, os.SEEK_END)
+        while end:
+            start = max(0, end - 65_536)
+            file.seek(start)
+            newline = file.read(end - start).rfind(b"\n")
+            if newline >= 0:
+                end = start + newline + 1
+                break
+            end = start
+        file.truncate(end)
 
 
 class RecordFields(BaseItemExporter):
@@ -37,7 +68,12 @@ class RecordJsonExporter(RecordFields, JsonItemExporter):
 
 
 class RecordXmlExporter(RecordFields, XmlItemExporter):
-    """Scrapy's exporter for XML, for records."""
+    """Scrapy's exporter for XML, for records. What is unset of an error is left out: XML has no null."""
+
+    def export_item(self, item: Any) -> None:
+        if isinstance(item, ErrorRecord):
+            item = {name: value for name, value in item.items() if value is not None}
+        super().export_item(item)
 
 
 class RecordCsvExporter(RecordFields, CsvItemExporter):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
 from scrapy.extensions.feedexport import FeedExporter, FeedSlot, FileFeedStorage, ItemFilter, apply_uri_params
 
+from sitemapcrawl.exporters.records import cut_to_line, export_each
 from sitemapcrawl.items import ErrorRecord, Page, PageBatch
 from sitemapcrawl.protocol.records import PlainPages
 from sitemapcrawl.signals import crawl_resumed, documents_saving, errors_found, sitemaps_listed
@@ -89,8 +89,7 @@ class BatchFeedExporter(FeedExporter):
             if export_batch is not None:
                 export_batch(part)
             else:
-                for item in part:
-                    slot.exporter.export_item(item)
+                export_each(slot.exporter, part)
             slot.itemcount += len(part)
             if at_most and slot.itemcount >= at_most:
                 slot = self._next_slot(slot, spider)
@@ -113,6 +112,12 @@ class BatchFeedExporter(FeedExporter):
             spider=spider,
             uri_template=slot.uri_template,
         )
+
+    async def close_spider(self, spider: Spider) -> None:
+        if getattr(spider, "config_errors", None):
+            # What is wrong may turn up late. It must not cost the files of an earlier crawl, which closing would overwrite.
+            self.slots = [slot for slot in self.slots if slot.file is not None]
+        await super().close_spider(spider)
 
     # Crawls that are interrupted and resumed
 
@@ -155,7 +160,7 @@ class BatchFeedExporter(FeedExporter):
         # A file that is not known is somebody else's, but for one of so many pages, of which none was done.
         ours = path in sizes or self.feeds[slot.uri_template]["batch_item_count"]
         if path is not None and ours and slot.format in _LINES:
-            _cut_to_line(path)
+            cut_to_line(path)
         return slot
 
     def _warn(self) -> None:
@@ -192,23 +197,6 @@ def _cut(path: str, size: int) -> None:
         os.truncate(path, size)
     elif there < size:
         logger.warning("The file %s has %s bytes, it had %s when the crawl was interrupted", path, f"{there:,}", f"{size:,}")
-
-
-def _cut_to_line(path: str) -> None:
-    """Cut the file back to its last whole line: what follows must not be glued to half a record."""
-    if not os.path.isfile(path):
-        return
-    with Path(path).open("rb+") as file:
-        end = file.seek(0, os.SEEK_END)
-        while end:
-            start = max(0, end - 65_536)
-            file.seek(start)
-            newline = file.read(end - start).rfind(b"\n")
-            if newline >= 0:
-                end = start + newline + 1
-                break
-            end = start
-        file.truncate(end)
 
 
 def _accepted(item_filter: ItemFilter, pages: Sequence[Any]) -> Sequence[Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import signals
 
 from sitemapcrawl import default_settings
+from sitemapcrawl.failures import REASONS
 from sitemapcrawl.items import PageBatch
 from sitemapcrawl.signals import errors_found
 
@@ -78,7 +79,8 @@ class Outcome:
     def _errors_found(self, errors: list[SitemapError]) -> None:
         for error in errors:
             examples = self._examples[error.type]
-            if len(examples) < self._at_most:
+            # Of wrong options all: standard error is where a person looks for them, and these are few.
+            if len(examples) < self._at_most or error.type == "config":
                 examples.append(error)
 
     def _closed(self, spider: Spider, reason: str) -> None:
@@ -93,21 +95,31 @@ class Outcome:
         seconds = monotonic() - self._started
         pages = stat("pages")
         read, failed, left_out = (stat(f"sitemaps/{what}") for what in ("read", "failed", "left_out"))
+        not_followed, not_matched = stat("sitemaps/not_followed"), stat("pages/not_matched")
+        dropped = int(self._crawler.stats.get_value("item_dropped_count", 0))
+
+        def also(count: int, what: str) -> str:
+            return f", {count:,} {what}" if count else ""
+
         if stat("errors/config"):
             lines = ["Nothing was requested, an option is wrong"]
         else:
             lines = [
-                "Finished" if reason == "finished" else f"Cut short ({reason})",
-                f"  sitemaps    {read:,} read, {failed:,} failed, {left_out:,} left out",
-                f"  pages       {pages:,}",
+                "Finished" if reason == "finished" else f"Cut short: {REASONS.get(reason, reason)}",
+                f"  sitemaps    {read:,} read, {failed:,} failed, {left_out:,} left out{also(not_followed, 'not followed')}",
+                f"  pages       {pages:,}{also(not_matched, 'not matched by rules')}{also(dropped, 'dropped by pipelines')}",
             ]
             starts_read, starts_failed = stat("starts/read"), stat("starts/failed")
             if starts_read + starts_failed > 1:
                 lines.insert(1, f"  starts      {starts_read:,} read, {starts_failed:,} failed")
+            if read and not pages and not failed and not self._examples and not (left_out or not_followed or not_matched):
+                lines.append("              what was read lists no sitemap and no page")
         for kind in _TYPES:
             if count := stat(f"errors/{kind}"):
                 lines.append(f"  {kind + ' errors':<17} {count:,}")
-                lines += [f"    {_cut(error.url or '-')}: {_cut(error.message)}" for error in self._examples[kind]]
+                for error in self._examples[kind]:
+                    about = f"{_cut(error.url)}: " if error.url and kind != "config" else ""
+                    lines.append(f"    {about}{_cut(error.message)}")
                 if count > len(self._examples[kind]) > 0:
                     lines.append(f"    and {count - len(self._examples[kind]):,} more")
         limits = [name for name in self._crawler.stats.get_stats() if name.startswith("sitemapcrawl/limits/")]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from array import array
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -67,6 +68,9 @@ _DIFFERENCES: Final = {
     "windows-1255": {0xCA: "\u05ba"},
     "x-mac-cyrillic": {0xA2: "\u0490", 0xB6: "\u0491", 0xFF: "\u20ac"},
 }
+
+# What Python makes of the bytes A0 and FD to FF, and of nothing else; in the standard's Shift_JIS they are not valid.
+_NO_SHIFT_JIS: Final = re.compile("[\uf8f0-\uf8f3]")
 
 # Python reads these as JIS X 0208 has them, the standard as Windows does.
 _JIS_DIFFERENCES: Final = str.maketrans("\u301c\u2016\u2212\u00a2\u00a3\u00ac", "\uff5e\u2225\uff0d\uffe0\uffe1\uffe2")
@@ -178,14 +182,14 @@ def decode(body: bytes, *, declared: bool = True, errors: str = "strict") -> str
     return _decode(body[size:], encoding, errors, size)
 
 
-def decode_marked(body: bytes, *, declared: bool = True) -> tuple[str, list[int]]:
+def decode_marked(body: bytes, *, declared: bool = True) -> tuple[str, array[int]]:
     """Return the text of the document *body*, and where in it the invalid sequences are, as indexes of the text.
 
     Each of them is one character U+FFFD of the text, which has no byte order mark. Never raises: an unknown encoding
     is read as UTF-8, and UTF-32 with a mark is read.
 
     >>> decode_marked(b"Caf\\xe9!")
-    ('Caf\\ufffd!', [3])
+    ('Caf\\ufffd!', array('q', [3]))
     """
     try:
         encoding = encoding_of(body, declared=declared)
@@ -193,7 +197,7 @@ def decode_marked(body: bytes, *, declared: bool = True) -> tuple[str, list[int]
         encoding = "UTF-8"
     mark = mark_of(body)
     text = _decode(body[mark[1] :] if mark else body, encoding, "sitemapcrawl.mark", 0)
-    positions = [match.start() for match in re.finditer(_MARK, text)]
+    positions = array("q", (match.start() for match in re.finditer(_MARK, text)))
     return (text.replace(_MARK, REPLACEMENT) if positions else text), positions
 
 
@@ -207,6 +211,10 @@ def _decode(body: bytes, encoding: str, errors: str, offset: int) -> str:
         if encoding in ("GBK", "gb18030"):
             return body.decode("gb18030", f"sitemapcrawl.gb.{errors}")
         text = body.decode(_CODECS.get(encoding, encoding), errors)
+        if encoding == "Shift_JIS" and (invalid := _NO_SHIFT_JIS.search(text)):
+            if errors == "strict":
+                raise InvalidBytesError(encoding, offset + len(text[: invalid.start()].encode("cp932")))
+            return _NO_SHIFT_JIS.sub(REPLACEMENT if errors == "replace" else _MARK, text)
         return text.translate(_JIS_DIFFERENCES) if encoding == "ISO-2022-JP" else text
     except UnicodeDecodeError as error:
         raise InvalidBytesError(encoding, offset + error.start) from None

@@ -36,6 +36,8 @@ Record = Page | SitemapEntry | SitemapError
 
 _KINDS = {"urlset": "urlset", "sitemapindex": "sitemapindex", "rss": "rss", "rdf": "rss", "RDF": "rss", "feed": "atom"}
 _KNOWN_ROOT = re.compile(rb"<(?:[\w.-]{1,50}:)?(?:urlset|sitemapindex|rss|rdf|feed|(?P<html>html))[\s>/]", re.IGNORECASE)
+# What a document begins with that is an HTML page, whether or not it has got an <html>.
+_HTML_START = re.compile(rb"(?:\s++|<\?.*?\?>|<!--.*?-->)*+<(?:!DOCTYPE\s++)?(?:html|head|body)[\s>/]", re.IGNORECASE | re.DOTALL)
 _NEITHER = "not a sitemap: it is neither XML nor a list of URLs"
 # What begins like that is UTF-16 without its byte order mark (XML 1.0, appendix F).
 _UNMARKED = {b"<\0": BOM_UTF16_LE, b"\0<": BOM_UTF16_BE}
@@ -126,6 +128,7 @@ class _Reading:
         self._body = mark + body if mark else body
         self._replaced = False  # whether there were bytes that are not valid in the encoding of the document
         self._cut_off = False
+        self._is_html = False  # what it is called if it turns out to be no sitemap
 
     def _error(self, message: str, limit: str | None = None) -> ParseError:
         return ParseError(self._url, message, limit)
@@ -152,7 +155,9 @@ class _Reading:
             raise self._error(str(problem)) from None
         if not start and (not self._body or self._body.isspace() or len(self._body) <= _FIRST_BYTES):
             raise self._error("the document is empty")
-        is_xml = start.startswith(b"<") or (not self._strict and _KNOWN_ROOT.search(start))
+        known = None if start.startswith(b"<") else _KNOWN_ROOT.search(start)
+        self._is_html = bool(known["html"] if known else _HTML_START.match(start))
+        is_xml = start.startswith(b"<") or (known and (self._is_html or not self._strict))
         return self._xml() if is_xml else self._lines("text")
 
     def _lines(self, kind: str) -> Document:
@@ -168,7 +173,8 @@ class _Reading:
             return Document(kind, self._url, chain([self._remarks()], map(sitemaps.location, lines)))
         first = next(lines, None)
         if first is None:
-            raise self._error(_NEITHER)
+            hint = "; a robots.txt is known by its URL, which ends in /robots.txt" if any(text.sitemap_lines(content)) else ""
+            raise self._error(_NEITHER + hint)
         pages = PageRules(self._url, strict=self._strict)
         return Document(kind, self._url, chain([self._remarks()], map(pages.location, chain([first], lines))))
 
@@ -210,7 +216,7 @@ class _Reading:
         if source.name.lower() == "rdf":
             source = self._with_channel(source)
         if kind is None:
-            page = "an HTML page, " if source.name.lower() == "html" else ""
+            page = "an HTML page, " if self._is_html else ""
             raise self._error(f"not a sitemap: {page}the root element is <{source.name[:100]}>")
         return Document(kind, self._url, self._groups(kind, source))
 
@@ -243,11 +249,13 @@ class _Reading:
             elif kind == "rss":
                 for element in source.elements("channel"):
                     if self._is_named(element, "item"):
-                        yield pages.feed_entry(reader.rss_item(element))
+                        for item in reader.feed_entries(element, "item"):
+                            yield pages.feed_entry(item)
             else:
                 for element in source.elements(None):
                     if self._is_named(element, "entry"):
-                        yield pages.feed_entry(reader.atom_entry(element))
+                        for item in reader.feed_entries(element, "entry"):
+                            yield pages.feed_entry(item)
         if self._cut_off:
             yield [self._error("the document is cut off, or cannot be read further: it ends before its root element does")]
 
@@ -265,7 +273,7 @@ class _Reading:
         if head and problem is None:
             return _libxml2_source(body, head)
         if self._strict and problem:
-            raise self._error(f"the document is not well-formed XML: {problem}")
+            raise self._malformed(problem)
         try:
             content = body.decode("utf-8")
         except UnicodeDecodeError as invalid:
@@ -273,7 +281,8 @@ class _Reading:
             content = body.decode("utf-8")
         if head and trusted and is_worth_repair(body):
             repaired = repair_references(body)
-            if xml.syntax_error(repaired) is None:
+            head = xml.read_head(repaired)  # which may have been repaired too, and then ends elsewhere
+            if head and xml.syntax_error(repaired) is None:
                 return _libxml2_source(repaired, head)
             del repaired
         del body
@@ -297,7 +306,7 @@ class _Reading:
         markup = Markup(content, html_entities=not self._strict)
         root = markup.root
         if root is None:
-            raise self._error(_NEITHER)
+            raise self._error("not a sitemap: an HTML page without an element" if self._is_html else _NEITHER)
 
         def elements(container: str | None) -> Iterator[Any]:
             yield from markup.elements(depth=2 if container and root.name.lower() != "rdf" else 1)
@@ -318,8 +327,11 @@ class _Reading:
                 pass
         except _NotWellFormedError as error:
             line, column = Lines(content).position(error.fault.offset)
-            message = f"the document is not well-formed XML: {error.fault.message}, line {line}, column {column}"
-            raise self._error(message) from None
+            raise self._malformed(f"{error.fault.message}, line {line}, column {column}") from None
+
+    def _malformed(self, problem: str) -> ParseError:
+        page = "not a sitemap: an HTML page, and " if self._is_html else "the document is "
+        return self._error(f"{page}not well-formed XML: {problem}")
 
 
 def _start_behind_debris(body: bytes) -> int:

@@ -201,6 +201,27 @@ def resolve(location: str, base: str) -> str:
     return _encode(parts)
 
 
+def absolute(location: str, base: str) -> str | None:
+    """Return the URL that a relative *location* leads to in the document at *base*, with nothing encoded, whatever its length.
+
+    ``None`` if *location* is not relative, or leads to no URL.
+
+    >>> absolute("summer sale", "https://example.com/shop/sitemap.xml"), absolute("//", "https://example.com/sitemap.xml")
+    ('https://example.com/shop/summer sale', None)
+    """
+    parts = _split(location)
+    if parts.scheme or CONTROL.search(location):
+        return None
+    try:
+        parts = _refer(parts, base)
+    except ValueError:
+        return None
+    authority = parts.authority or ""
+    if _fault(parts) or host_fault(_split_authority(authority).host):
+        return None
+    return f"{parts.scheme}://{authority}{parts.path}{parts.query}{parts.fragment}"
+
+
 @lru_cache(maxsize=256)
 def _root(base: str) -> str:
     """Return what every absolute path in the document at *base* is put behind."""

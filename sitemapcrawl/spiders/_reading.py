@@ -45,11 +45,13 @@ class DocumentReading:
             return ""
         pages: list[Page] = []
         errors: list[SitemapError] = []
+        not_matched = 0
         finished = ""
         for index, record in enumerate(batch, 1):
             kind = type(record)
             if kind is Page:
                 if rules and not any(rule.search(record.loc) for rule in rules):
+                    not_matched += 1
                     continue
                 pages.append(record)
                 if len(pages) >= room:
@@ -61,6 +63,8 @@ class DocumentReading:
                 errors.append(record)
                 if kind is ParseError:
                     self.fault = record
+        if not_matched:
+            spider.count("pages/not_matched", not_matched)
         if errors:
             spider.report(errors, call)
         if pages:
@@ -87,6 +91,7 @@ class DocumentReading:
             spider.reach("max_sitemaps", self._call)
         follow = spider.options.follow
         if follow and not any(pattern.search(entry.loc) for pattern in follow):
+            spider.count("sitemaps/not_followed")
             return
         if key in self._children or counters.is_known(key):
             return

@@ -19,19 +19,19 @@ from twisted.python.failure import Failure
 from sitemapcrawl import default_settings
 from sitemapcrawl.counters import NO_LIMIT, Counters
 from sitemapcrawl.downloadermiddlewares.admission import ADMITTED, NotAdmitted
-from sitemapcrawl.failures import explain, explain_status
+from sitemapcrawl.failures import REASONS, explain, explain_status
 from sitemapcrawl.items import PageBatch
 from sitemapcrawl.journal import Done, Journal, JournalError
 from sitemapcrawl.options import Options, parse_options
 from sitemapcrawl.protocol.errors import ConfigError, NetworkError, ParseError, SitemapError, ValidationError
 from sitemapcrawl.protocol.reader import read
-from sitemapcrawl.protocol.urls import check_start, is_robots, request_url
+from sitemapcrawl.protocol.urls import check_start, is_robots, request_url, structure_fault
 from sitemapcrawl.sampling import Reservoir
 from sitemapcrawl.scheduler import JOURNALLED
 from sitemapcrawl.signals import crawl_resumed, documents_saving, errors_found, pipelines_closing, sitemaps_listed
 from sitemapcrawl.spiders._call import Call
 from sitemapcrawl.spiders._reading import DocumentReading, key_of
-from sitemapcrawl.spiders._settings import add_feeds, set_from_options
+from sitemapcrawl.spiders._settings import add_feeds, keep_error_feeds, set_from_options
 from sitemapcrawl.spiders._starts import starts
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
 
-    from sitemapcrawl.protocol.reader import Document
+    from sitemapcrawl.exporters.findings import FindingsFile
     from sitemapcrawl.protocol.records import Page
 
 logger = logging.getLogger(__name__)
@@ -86,6 +86,9 @@ class SitemapSpider(Spider):
         spider.config_errors += add_feeds(crawler.settings, spider.options)
         set_from_options(crawler.settings, spider.options)
         spider._prepare(crawler.settings)
+        spider._open_findings()
+        if spider.config_errors:
+            keep_error_feeds(crawler.settings)
         crawler.signals.connect(spider._room.set, signals.scheduler_empty)
         crawler.signals.connect(spider._last_items, pipelines_closing)
         crawler.signals.connect(spider._finish, signals.spider_closed)
@@ -107,13 +110,25 @@ class SitemapSpider(Spider):
         # is written between documents.
         self._reading = asyncio.Lock()
         self._is_half_done = False
-        # And all in one thread, which is not the event loop's: a document that lxml reads partly in one thread and partly in
-        # another has names from the dictionaries of both, and the process dies when it is freed.
-        # A document is opened (unpacked, checked by libxml2 without the GIL) while the one before it is read. Each stays in
-        # the thread that it was opened in: lxml's parsers do not survive being fed from several.
+        # The next one is opened meanwhile (unpacked, and checked by libxml2, which lets go of the GIL). Each stays in the
+        # thread that it was opened in: one that lxml reads partly in one and partly in another has names from the
+        # dictionaries of both, and the process dies when it is freed.
         self._readers: asyncio.Queue[ThreadPoolExecutor] = asyncio.Queue()
         for _ in range(_READERS):
             self._readers.put_nowait(ThreadPoolExecutor(1, "sitemapcrawl-reader"))
+        self._findings: FindingsFile | None = None
+
+    def _open_findings(self) -> None:
+        if self.options.lint is None or self.config_errors:
+            return
+        from sitemapcrawl.exporters.findings import FindingsFile  # the linter costs nothing where it is not asked for
+
+        resumed = self._job_dir is not None and Path(self._job_dir, JOURNAL).exists()
+        try:
+            self._findings = FindingsFile(self.options.lint, append=resumed)
+        except OSError as error:
+            problem = f"option lint: {self.options.lint!r} cannot be written ({error.strerror})"
+            self.config_errors.append(ConfigError(self.options.url or None, problem))
 
     @property
     def start_read(self) -> bool:
@@ -125,6 +140,9 @@ class SitemapSpider(Spider):
     async def start(self) -> AsyncIterator[Any]:
         options = self.options
         logger.info("Options: %s", options.describe())
+        settings = self.crawler.settings
+        if not settings.getdict("FEEDS") and not settings.getdict("ITEM_PIPELINES") and not self.config_errors:
+            logger.warning("There is neither a feed nor a pipeline: pages are counted, not kept. -O urls.jsonl keeps them.")
         remaining = starts(options)
         if not self.config_errors and self._job_dir:
             await self._open_journal(remaining)
@@ -200,9 +218,12 @@ class SitemapSpider(Spider):
         try:
             check_start(call.url)
         except ValueError as error:
+            message = str(error)
+            if structure_fault(call.url) == "relative" and structure_fault(f"https://{call.url}") is None:
+                message += f"; did you mean 'https://{call.url}'?"
             async with self._turn():
                 call.done = True
-                self.report([ValidationError(call.url, str(error))], call)
+                self.report([ValidationError(call.url, message)], call)
                 await self._settle(call, Done(key, depth=depth))
             return
         request = self._request(call, key, call.url, depth, start=True)
@@ -338,6 +359,7 @@ class SitemapSpider(Spider):
                 children: list[str] = []
                 if not call.stopped:
                     children = await self._take(reading, call, thread, batches, problem, url)
+                    problem = None  # its traceback has this frame, and so would keep the document
                     if start:
                         call.read = reading.fault is None
                 done.children = children[::-1]
@@ -358,17 +380,25 @@ class SitemapSpider(Spider):
             if problem is not None:
                 raise problem
             batch = await _run(thread, next, batches, None)
+            finished = ""
             while batch:
                 # The next batch is read while this one is delivered.
                 upcoming = _run(thread, next, batches, None)
                 try:
                     finished = await reading.take(batch)
                 finally:
-                    batch = await upcoming
+                    try:
+                        batch = await upcoming
+                    except Exception:
+                        if not finished:
+                            raise
+                        batch = []  # what is left is left out, whatever is wrong with it
                 if finished:
                     self._reach_max_urls(call, more=finished == "more" or batch is not None)
                     break
         except ParseError as error:
+            # Who keeps the error, as the summary does, must not keep what the reader had in its hands when it raised it.
+            error.__traceback__ = error.__context__ = None
             reading.fault = error
             self.report([error], call)
         except Exception as error:
@@ -429,7 +459,13 @@ class SitemapSpider(Spider):
 
     def _open(self, body: bytes, url: str, robots: bool) -> Iterator[Sequence[Any]]:
         options = self.options
-        document: Document = read(body, url, strict=options.strict, max_size=options.max_response_size, robots=robots)
+        kind = None
+        try:
+            document = read(body, url, strict=options.strict, max_size=options.max_response_size, robots=robots)
+            kind = document.kind
+        finally:
+            if self._findings is not None and kind not in {"robots", "text"}:  # the linter's rules are those of XML
+                self._findings.add(body, url)
         return document.batches(self._batch_size)
 
     async def deliver(
@@ -580,6 +616,8 @@ class SitemapSpider(Spider):
         """Record what is known only now: that the crawl was cut short, and the sitemaps that were listed."""
         while not self._readers.empty():
             self._readers.get_nowait().shutdown(wait=False)
+        if self._findings is not None:
+            self._findings.close()
         if self.config_errors:
             return
         if self.journal is not None:
@@ -587,32 +625,37 @@ class SitemapSpider(Spider):
             if reason != "finished":
                 logger.info("The crawl can be resumed: start it again with the same options and the same JOBDIR")
                 return
+        under_way = self._under_way() if reason != "finished" and self.calls else {}
         for call in list(self.calls.values()):
             if reason != "finished":
-                self._cut_short(call, f"the crawl was cut short: {_REASONS.get(reason, reason)}")
+                self._cut_short(call, f"the crawl was cut short: {REASONS.get(reason, reason)}", under_way.get(call.id, []))
             self._let_go(call)
         if reason != "finished" and self.options.several and not self._exhausted:
             logger.warning("The crawl was cut short after %s starts; the others were not begun", f"{self._started:,}")
 
-    def _cut_short(self, call: Call, message: str) -> None:
-        if call.outstanding > 0 and not call.stopped:
-            self.count("sitemaps/left_out", call.outstanding)
-        if not call.done:
-            self.count("sitemaps/failed")
-            self.report([NetworkError(call.url, message)], call)
-        elif call.read:
+    def _under_way(self) -> dict[int, list[str]]:
+        """Return, by call, the URLs of the documents that were to be tried again or redirected, but for those of starts."""
+        assert self.crawler.engine is not None
+        scheduler = self.crawler.engine.scheduler
+        found: dict[int, list[str]] = {}
+        while scheduler is not None and (request := scheduler.next_request()) is not None:
+            call = self._call_of(request)
+            if call is not None and ADMITTED in request.meta and not request.cb_kwargs.get("start"):
+                found.setdefault(call.id, []).append(request.cb_kwargs["url"])
+        return found
+
+    def _cut_short(self, call: Call, message: str, under_way: list[str]) -> None:
+        """Record that *call* has not come to its end, nor the documents *under_way*."""
+        if call.stopped:
+            under_way = []
+        lost = [*under_way, *([] if call.done else [call.url])]
+        if lost:
+            self.count("sitemaps/failed", len(lost))
+            self.report([NetworkError(url, message) for url in lost], call)
+        if call.done and (call.read or call.counters.requests):  # also below an index that was cut off itself
             self.report([ParseError(call.url, message)], call)
-
-
-_REASONS = {
-    "shutdown": "it was interrupted",
-    "closespider_timeout": "the time of CLOSESPIDER_TIMEOUT was up",
-    "closespider_itemcount": "CLOSESPIDER_ITEMCOUNT was reached",
-    "closespider_pagecount": "CLOSESPIDER_PAGECOUNT was reached",
-    "closespider_errorcount": "CLOSESPIDER_ERRORCOUNT was reached",
-    "memusage_exceeded": "the memory of MEMUSAGE_LIMIT_MB was used up",
-    "start_error": "its start failed",
-}
+        if not call.stopped and call.outstanding > len(lost):
+            self.count("sitemaps/left_out", call.outstanding - len(lost))
 
 
 async def _pass_over(remaining: AsyncIterator[str], journal: Journal) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from sitemapcrawl.exporters.records import RecordCsvExporter, RecordJsonExporter, RecordXmlExporter
+from sitemapcrawl.items import ErrorRecord
 from sitemapcrawl.protocol.records import Alternate, Image, News, Page, SitemapEntry
 
 URL = "https://example.com/"
@@ -59,3 +60,8 @@ def test_xml_holds_nested_records_as_elements() -> None:
     root = ElementTree.fromstring(export(RecordXmlExporter, Page(URL), RICH))
     assert [child.tag for child in root[0]] == ["loc"]
     assert root.findtext("item/images/value/loc") == URL + "é.png"
+
+
+def test_xml_leaves_out_what_is_unset_of_an_error() -> None:
+    root = ElementTree.fromstring(export(RecordXmlExporter, ErrorRecord(type="parse", url=URL, limit=None, message="m")))
+    assert [child.tag for child in root[0]] == ["type", "url", "message"]

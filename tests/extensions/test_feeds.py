@@ -121,3 +121,23 @@ def test_feed_without_a_known_format_is_a_wrong_option(option: str, value: str) 
     with MockWeb(WEB) as web:
         result = crawl(web, ROOT + "i.xml", **{option: value})
     assert (result.exit_status, web.requested) == (2, [])
+
+
+class OddPipeline:
+    """Put something into a page that no exporter of JSON can write."""
+
+    def process_item(self, item: Any) -> Any:
+        if item.loc.endswith("/3"):
+            item.lastmod = object()
+        return item
+
+
+@pytest.mark.parametrize("size", [1, 10])
+@pytest.mark.parametrize("kind", ["jsonl", "json"])
+def test_page_that_cannot_be_written_costs_itself_alone(tmp_path: Path, kind: str, size: int) -> None:
+    feeds = {tmp_path / "odd": {"format": kind}, tmp_path / "pages.csv": {"format": "csv"}}
+    settings = {"FEEDS": feeds, "ITEM_PIPELINES": {OddPipeline: 1}, "SITEMAPCRAWL_BATCH_SIZE": size, "LOG_LEVEL": "CRITICAL"}
+    with MockWeb(WEB) as web:
+        crawl(web, ROOT + "a.xml", settings)
+    found = lines(tmp_path / "odd") if kind == "jsonl" else json.loads((tmp_path / "odd").read_text())
+    assert [page["loc"] for page in found] == [f"{ROOT}{number}" for number in range(25) if number != 3]

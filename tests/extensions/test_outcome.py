@@ -57,3 +57,10 @@ def test_summary_shows_the_first_errors_of_each_type() -> None:
     assert sum("status 404" in line for line in lines) == 5
     assert "    and 2 more" in lines
     assert "  limits reached    max_urls" in lines
+
+
+def test_summary_shows_every_option_that_is_wrong() -> None:
+    extension = outcome()
+    extension._errors_found([ConfigError(None, f"option number-{number}") for number in range(9)])
+    extension._crawler.stats.set_value("sitemapcrawl/errors/config", 9)
+    assert sum("option number-" in line for line in extension._summary("finished")) == 9

@@ -19,6 +19,11 @@ from sitemapcrawl.protocol.encodings import (
 )
 
 
+def marked(body: bytes, *, declared: bool = True) -> tuple[str, list[int]]:
+    text, positions = decode_marked(body, declared=declared)
+    return text, positions.tolist()
+
+
 def declare(encoding: str, content: bytes = b"") -> bytes:
     return b'<?xml version="1.0" encoding="' + encoding.encode() + b'"?>' + content
 
@@ -134,7 +139,7 @@ def test_content_is_read_as_the_standard_has_it(encoding: str, content: bytes, t
     document = declare(encoding, content)
     assert to_utf8(document) == declare(encoding, text.encode())
     assert to_utf8(document, errors="replace") == declare(encoding, text.encode())
-    assert decode_marked(document) == (declare(encoding).decode() + text, [])
+    assert marked(document) == (declare(encoding).decode() + text, [])
 
 
 def test_utf_8_is_neither_copied_nor_checked() -> None:
@@ -156,7 +161,7 @@ def test_the_byte_order_mark_wins(mark: bytes, codec: str, label: str) -> None:
     for declared in (True, False):
         assert to_utf8(document, declared=declared) == text.encode()
         assert decode(document, declared=declared) == text
-        assert decode_marked(document, declared=declared) == (text, [])
+        assert marked(document, declared=declared) == (text, [])
 
 
 def test_without_declarations_only_the_mark_counts() -> None:
@@ -172,7 +177,7 @@ def test_utf_32_is_not_supported() -> None:
         with pytest.raises(UnknownEncodingError, match="UTF-32"):
             to_utf8(document)
         # The linter reads it all the same.
-        assert decode_marked(document) == ("<urlset/>", [])
+        assert marked(document) == ("<urlset/>", [])
 
 
 @pytest.mark.parametrize(
@@ -181,6 +186,7 @@ def test_utf_32_is_not_supported() -> None:
         (declare("windows-1253", b"a\xaab"), 46, "a\ufffdb", [45 + 1]),
         (declare("ISO-8859-6", b"\xa1\xa1"), 43, "\ufffd\ufffd", [43, 44]),
         (declare("Shift_JIS", b"a\x81"), 43, "a\ufffd", [43]),
+        (declare("Shift_JIS", "表".encode("cp932") + b"\xffa\xa0"), 44, "表\ufffda\ufffd", [43, 45]),
         (declare("EUC-JP", b"a\xffb"), 40, "a\ufffdb", [40]),
         (declare("gb2312", b"a\xffb"), 40, "a\ufffdb", [40]),
         (declare("EUC-KR", b"\xff"), 39, "\ufffd", [39]),
@@ -197,14 +203,14 @@ def test_invalid_bytes(document: bytes, offset: int, replaced: str, positions: l
         assert str(offset) in str(caught.value)
     assert to_utf8(document, errors="replace").decode().endswith(replaced)
     assert decode(document, errors="replace").endswith(replaced)
-    text, found = decode_marked(document)
+    text, found = marked(document)
     assert text == decode(document, errors="replace")
     assert found == positions
 
 
 def test_invalid_utf_8_is_marked_by_sequence() -> None:
     document = "\ufeff<a>\ufffd".encode() + b"\xe9 \xc3( \xf0\x9f\x98 \xc0\x80\xed\xa0\x80"
-    text, positions = decode_marked(document)
+    text, positions = marked(document)
     assert text == "<a>\ufffd\ufffd \ufffd( \ufffd \ufffd\ufffd\ufffd\ufffd\ufffd"
     assert positions == [4, 6, 9, 11, 12, 13, 14, 15]
     with pytest.raises(InvalidBytesError) as caught:
@@ -214,4 +220,4 @@ def test_invalid_utf_8_is_marked_by_sequence() -> None:
 
 
 def test_an_unknown_encoding_is_marked_as_utf_8() -> None:
-    assert decode_marked(declare("x-klingon", "é".encode())) == (declare("x-klingon").decode() + "é", [])
+    assert marked(declare("x-klingon", "é".encode())) == (declare("x-klingon").decode() + "é", [])

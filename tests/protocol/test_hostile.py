@@ -55,6 +55,11 @@ DOCUMENTS: dict[str, tuple[Callable[[], bytes], int, int]] = {
     "nested elements without end": (lambda: b"<urlset>" + PAGE + b"<a>" * 100_000, 1, 80),
     "nested entries": (lambda: b"<urlset>" + b"<url>" * 100_000 + b"</url>" * 100_000 + PAGE + b"</urlset>", 1, 120),
     "nested prefixes in one entry": (lambda: b'<urlset xmlns:i="u:i"><url><i:x>' + b"<i:a><i:b/></i:a>" * 100_000 + b"</i:x></url>" + PAGE + b"</urlset>", 1, 120),
+    "nested publications": (
+        lambda: b"<urlset><url><loc>https://example.com/a</loc><news:news>" + b"<news:publication>" * 100_000 + b"</news:news></url></urlset>", 1, 80
+    ),
+    "nested items": (lambda: b"<rss><channel>" + b"<item>" * 100_000 + b"</channel></rss>", 0, 120),
+    "nested links of a feed": (lambda: b"<feed><entry>" + b"<link>" * 100_000 + b"</entry></feed>", 0, 120),
     "attribute": (lambda: b'<urlset><url a="' + b"x" * 50 * MB + b'"/>' + PAGE + b"</urlset>", 1, 160),
     "attribute of the root": (lambda: b'<urlset a="' + b"x" * 50 * MB + b'">' + PAGE + b"</urlset>", 1, 200),
     "attribute without end": (lambda: b"<urlset>" + PAGE + b'<url a="' + b"x" * 50 * MB, 1, 160),

@@ -130,6 +130,27 @@ def test_kinds(document: str, kind: str, expected: list[object], strict: bool) -
 
 
 @pytest.mark.parametrize("strict", MODES)
+@pytest.mark.parametrize(
+    "document",
+    [
+        (
+            "<rss xmlns:x='u:x'><channel><item><x:link>https://example.com/x</x:link><x:pubDate>x</x:pubDate><link>https://example.com/a</link>"
+            "<pubDate>15 Jan 2024 10:30:00 Z</pubDate></item><item><x:link>https://example.com/x</x:link></item></channel></rss>"
+        ),
+        (
+            '<feed xmlns:x="http://purl.org/dc/terms/" xmlns="http://www.w3.org/2005/Atom"><entry><x:link href="https://example.com/x"/>'
+            '<x:modified>2001</x:modified><link rel=" " href="https://example.com/a"/><updated>2024-01-15T10:30:00Z</updated></entry></feed>'
+        ),
+    ],
+    ids=["rss", "atom"],
+)
+def test_extensions_of_a_feed_have_links_and_dates_of_their_own(document: str, strict: bool) -> None:
+    assert fields(document, strict=strict) == [
+        {"loc": "https://example.com/a", "lastmod": "2024-01-15T10:30:00Z", "sitemap": URL}
+    ]
+
+
+@pytest.mark.parametrize("strict", MODES)
 def test_an_unreadable_date_of_a_feed_or_an_index_costs_itself_alone(strict: bool) -> None:
     for document in (
         "<rss><channel><item><link>https://example.com/a</link><pubDate>2024-01-15</pubDate></item></channel></rss>",
@@ -214,6 +235,11 @@ def test_a_robots_txt_that_names_no_sitemap_is_read(body: bytes) -> None:
         pytest.param("<!-- nothing -->", "", id="comment-alone"),
         pytest.param("<!DOCTYPE html><html><body/></html>", "html", id="html"),
         pytest.param("<html>\nhttps://example.com/a\n</html>", "html", id="html-with-lines"),
+        pytest.param("<!doctype HTML>\n<meta charset=utf-8><p>not & found", "HTML", id="html-without-html"),
+        pytest.param("<?xml version='1.0'?><!-- <x> --><head/>", "HTML", id="html-of-a-head"),
+        pytest.param("<!DOCTYPE html>", "HTML", id="html-of-nothing"),
+        pytest.param("<html><body>a & b<br></html>", "HTML page", id="html-not-well-formed"),
+        pytest.param("Error\nhttps://example.com/a\n<HTML lang=en>", "HTML page", id="html-behind-lines"),
         pytest.param("<error>no sitemap</error>", "<error>", id="another-root"),
         pytest.param(
             f"<catalog>{urlset(url('https://example.com/a'), head='')}</catalog>", "<catalog>", id="within-another-root"
@@ -359,6 +385,8 @@ def test_encodings_are_transcoded() -> None:
         pytest.param(urlset(url("/a")).encode("utf-16-be"), ["https://example.com/a"], id="utf-16-be-without-mark"),
         pytest.param(urlset(url("/a")).encode("utf-16") + b"\n", [f"! {URL}", "https://example.com/a"], id="utf-16-with-a-byte-more"),
         pytest.param("https://example.com/a\n".encode("utf-16") + b"\n", [f"! {URL}", "https://example.com/a"], id="text-in-utf-16-with-a-byte-more"),
+        pytest.param(urlset(url("/a?b&c") + url("/b"), attributes='x="\xe9 &&amp;&eacute;"').encode("latin-1"),
+                     [f"! {URL}", "https://example.com/a?b&c", "https://example.com/b"], id="invalid-byte-and-ampersands-in-the-root"),
         pytest.param(urlset(url("/caf\xe9")).encode("latin-1"), [f"! {URL}", "https://example.com/caf%EF%BF%BD"], id="invalid-byte"),
         pytest.param("<s:urlset><s:url><s:loc>/a</s:loc></s:url></s:urlset>", ["https://example.com/a"], id="undeclared-prefix"),
         pytest.param(urlset(urlset(url("/a") + url("/b"), head="") + url("/c")),
@@ -371,6 +399,10 @@ def test_encodings_are_transcoded() -> None:
                      ["https://example.com/a?%C3%A9"], id="rss-0.91"),
         pytest.param("<rss><channel><item><link>/a<pubDate>Mon, 15 Jan 2024 10:30:00 GMT</pubDate></item></channel></rss>", ["https://example.com/a"],
                      id="rss-link-without-end"),
+        pytest.param("<rss><channel><item><title>t<link>/a<item><link>/b</link></item></channel></rss>",
+                     ["https://example.com/a", "https://example.com/b"], id="rss-items-without-end"),
+        pytest.param('<feed><entry><link href="/a"><entry><title>t<link href="/b"/></entry></feed>',
+                     ["https://example.com/a", "https://example.com/b"], id="atom-entries-without-end"),
         pytest.param("<!DOCTYPE a [<!ENTITY x 'y'>]>" + urlset(url("https://example.com/&x;"), head=""), ["https://example.com/&x;"], id="declared-entity"),
         pytest.param(urlset(url("\u200b/a\ufeff") + url("https://example.com/b\u200e")), ["https://example.com/a", "https://example.com/b"], id="invisible"),
         pytest.param(urlset(url("&lt;![CDATA[ https://example.com/a?b&amp;c ]]&gt;")), ["https://example.com/a?b&c"], id="escaped-cdata"),

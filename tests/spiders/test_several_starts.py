@@ -214,3 +214,14 @@ def test_crawl_of_several_starts_that_is_cut_short_says_which(caplog: pytest.Log
     assert result.exit_status == 1
     assert "cut short" in {error["start"]: error["message"] for error in result.errors}[B]
     assert "the others were not begun" in caplog.text
+
+
+def test_sitemap_that_would_have_been_tried_again_is_lost_for_its_start() -> None:
+    pages = {A: index("/1.xml", "/2.xml"), "http://a.example/1.xml": Answer(urlset("/1").encode(), delay=1.5)}
+    with MockWeb({**pages, "http://a.example/2.xml": Answer(status=503, delay=1.5), B: Answer(status=503, delay=1.5)}) as web:
+        result = crawl(web, json.dumps([A, B]), {"CLOSESPIDER_TIMEOUT": 1})
+    found = sorted((error["type"], error["url"], error["start"]) for error in result.errors)
+    assert found == [("network", "http://a.example/2.xml", A), ("network", B, B), ("parse", A, A)]
+    assert result.stats["sitemapcrawl/sitemaps/failed"] == 2
+    assert result.stats["sitemapcrawl/sitemaps/read"] == 2
+    assert "sitemapcrawl/sitemaps/left_out" not in result.stats

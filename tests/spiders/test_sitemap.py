@@ -379,6 +379,8 @@ def test_documents_are_read_in_one_thread_that_is_not_the_event_loops(monkeypatc
     threads = set()
 
     class Document:
+        kind = "urlset"
+
         def batches(self, size: int):
             for number in range(5):
                 threads.add(threading.get_ident())
@@ -424,3 +426,45 @@ def test_event_loop_stays_responsive_while_a_large_document_is_read() -> None:
         result = crawl(web, ROOT, prepare=prepare, fetch_timeout="30")
     assert len(result.pages) == 100_000
     assert max(gaps) < 0.5
+
+
+def test_crawl_below_an_index_that_is_cut_off_is_cut_short_all_the_same() -> None:
+    cut_off = index("/a.xml", "/b.xml").removesuffix("</sitemapindex>")
+    with MockWeb({ROOT + "i.xml": cut_off}, lambda url: Answer(urlset("/1").encode(), delay=1.5)) as web:
+        result = crawl(web, ROOT + "i.xml", {"CLOSESPIDER_TIMEOUT": 1}, multi_thread="false")
+    assert [(problem[0], problem[1]) for problem in result.problems] == [("parse", ROOT + "i.xml")] * 2
+    assert "cut off" in result.errors[0]["message"]
+    assert "cut short" in result.errors[1]["message"]
+
+
+def test_sitemap_that_would_have_been_tried_again_is_reported_when_the_crawl_is_cut_short() -> None:
+    pages = {ROOT + "i.xml": index("/a.xml", "/b.xml"), ROOT + "a.xml": Answer(status=503, delay=1.5)}
+    with MockWeb(pages) as web:
+        result = crawl(web, ROOT + "i.xml", {"CLOSESPIDER_TIMEOUT": 1}, multi_thread="false")
+    assert web.requested == [ROOT + "i.xml", ROOT + "a.xml"]
+    assert result.problems == [("network", ROOT + "a.xml", None), ("parse", ROOT + "i.xml", None)]
+
+
+def test_what_is_left_at_max_urls_is_not_read_whatever_is_wrong_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Document:
+        kind = "urlset"
+
+        def batches(self, size: int):
+            yield [Page(f"{ROOT}1")]
+            raise KeyError("oops")
+
+    monkeypatch.setattr("sitemapcrawl.spiders.sitemap.read", lambda *args, **kwargs: Document())
+    with MockWeb({ROOT: ""}) as web:
+        result = crawl(web, ROOT, max_urls="1")
+    assert (len(result.pages), result.problems) == (1, [("parse", ROOT, "max_urls")])
+
+
+def test_error_does_not_keep_the_document_that_it_is_about() -> None:
+    kept = []
+
+    def watch(crawler) -> None:
+        crawler.signals.connect(lambda errors: kept.extend(errors), our_signals.errors_found, weak=False)
+
+    with MockWeb({ROOT: Answer(gzip.compress(b" " * 1_000)[:-9])}) as web:
+        crawl(web, ROOT, prepare=watch)
+    assert [(error.__traceback__, error.__context__) for error in kept] == [(None, None)]

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sitemapcrawl.protocol.formats.raw import FeedEntry, RawEntry, RawExtension
-from sitemapcrawl.protocol.formats.vocabulary import ATOM_NAMESPACES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,7 +26,13 @@ class AnyElement(Protocol):
     def __len__(self) -> int: ...
 
 
-_ITEM = frozenset({"title", "link", "description", "author", "category", "comments", "enclosure", "guid", "pubdate", "source"})
+_ITEM = frozenset(
+    {"item", "title", "link", "description", "author", "category", "comments", "enclosure", "guid", "pubdate", "source"}
+)
+# Of an item or an entry, what holds no elements of its kind; of descriptions nobody knows what they hold.
+_FEED_TEXTS = frozenset(
+    {"title", "link", "guid", "id", "category", "comments", "pubdate", "published", "issued", "updated", "modified"}
+)
 _ROOTS = {"url": "urlset", "sitemap": "sitemapindex"}
 _URLS = frozenset({"loc", "license", "thumbnail_loc", "content_loc", "player_loc"})
 _PAIRED = {"video:restriction": "relationship", "video:platform": "relationship", "video:uploader": "info"}
@@ -116,43 +121,76 @@ class EntryReader:
     def _extension(self, kind: str, element: AnyElement) -> RawExtension:
         values: dict[str, Any] = {}
         prefix = f"{kind}:"
-        for child in element:
-            name = self._names[child.tag]
-            if not name.startswith(prefix):
-                continue
-            key = name[len(prefix) :]
-            if name == "video:tag":
-                values.setdefault("tag", []).append(self._text_of(child).strip())
-            elif key in values:
-                continue
-            elif name in _PAIRED:
-                values[key] = ((child.get(_PAIRED[name]) or "").strip(), self._text_of(child).strip())
-            elif name == "news:publication":
-                values[key] = self._extension(kind, child).values
-            else:
-                text = self._text_of(child).strip()
-                values[key] = text if key not in _URLS or self._is_clear(child, text) else ""
+        is_publication = self._names[element.tag] == "news:publication"
+        parents = [element]
+        for parent in parents:  # grows while it is walked through
+            for child in parent:
+                name = self._names[child.tag]
+                if not name.startswith(prefix):
+                    continue
+                key = name[len(prefix) :]
+                if len(child) and not self._strict and key != kind:
+                    parents.append(child)  # an end tag is missing, and what follows stands within
+                if name == "video:tag":
+                    values.setdefault("tag", []).append(self._text_of(child).strip())
+                elif key in values:
+                    continue
+                elif name in _PAIRED:
+                    values[key] = ((child.get(_PAIRED[name]) or "").strip(), self._text_of(child).strip())
+                elif name == "news:publication":
+                    values[key] = {} if is_publication else self._extension(kind, child).values
+                else:
+                    text = self._text_of(child).strip()
+                    values[key] = text if key not in _URLS or self._is_clear(child, text) else ""
         return RawExtension(kind, values)
 
-    def rss_item(self, element: AnyElement) -> FeedEntry:
+    def feed_entries(self, element: AnyElement, kind: str) -> Iterator[FeedEntry]:
+        """Yield what *element*, an ``item`` of RSS or an ``entry`` of Atom, says.
+
+        As of :meth:`entries`, in tolerant mode one that was not closed holds the next ones, which come after it.
+        """
+        waiting = [element]
+        while waiting:
+            element = waiting.pop()
+            nested: list[AnyElement] = []
+            children = self._feed_children(element, kind, nested)
+            yield self._rss_item(element, children) if kind == "item" else self._atom_entry(children)
+            waiting.extend(reversed(nested))
+
+    def _feed_children(self, element: AnyElement, kind: str, nested: list[AnyElement]) -> Iterator[tuple[str, AnyElement]]:
+        """Yield the children of *element* that are in its namespace, with their names; extensions of feeds have links too."""
+        own, _ = split_tag(element.tag)
+        parents = [element]
+        for parent in parents:  # grows while it is walked through
+            for child in parent:
+                namespace, name = split_tag(child.tag)
+                if namespace != own:
+                    continue
+                if not self._strict:
+                    name = name.lower()
+                    if name == kind:
+                        nested.append(child)
+                        continue
+                    if len(child) and name in _FEED_TEXTS:
+                        parents.append(child)  # an end tag is missing, and what follows stands within
+                yield name, child
+
+    def _rss_item(self, element: AnyElement, children: Iterator[tuple[str, AnyElement]]) -> FeedEntry:
         """Return what an RSS ``<item>`` says: its first ``<link>`` that is not empty, and its ``<pubDate>``."""
         link: str | None = None
         date: str | None = None
         is_unclear = False
         own, _ = split_tag(element.tag)
         pub_date = "pubDate" if self._strict else "pubdate"
-        for child in element:
-            namespace, name = split_tag(child.tag)
-            if not self._strict:
-                name = name.lower()
-            if name == "link" and not link and (namespace == own or namespace not in ATOM_NAMESPACES):
+        for name, child in children:
+            if name == "link" and not link:
                 link = self._text_of(child).strip()
                 is_unclear = any(_is_strange_in_item(within.tag, own) for within in child) or not self._is_whole(child)
             elif name == pub_date and date is None:
                 date = self._text_of(child).strip()
         return FeedEntry(link, date, "pubDate", is_unclear)
 
-    def atom_entry(self, element: AnyElement) -> FeedEntry:
+    def _atom_entry(self, children: Iterator[tuple[str, AnyElement]]) -> FeedEntry:
         """Return what an Atom ``<entry>`` says: its first ``<link>`` to the page itself, and its ``<updated>``.
 
         Atom 0.3 calls the date ``<modified>``.
@@ -160,9 +198,8 @@ class EntryReader:
         link: str | None = None
         date: str | None = None
         date_element = "updated"
-        for child in element:
-            _, name = split_tag(child.tag)
-            if name == "link" and not link and (child.get("rel") or "alternate").strip() == "alternate":
+        for name, child in children:
+            if name == "link" and not link and (child.get("rel") or "").strip() in ("", "alternate"):
                 link = (child.get("href") or "").strip()
             elif name in ("updated", "modified") and date is None:
                 date, date_element = self._text_of(child).strip(), name

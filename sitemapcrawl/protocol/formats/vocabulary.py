@@ -11,7 +11,6 @@ EXTENSION_NAMESPACES = {
     "http://www.google.com/schemas/sitemap-video/1.1": "video",
     "http://www.w3.org/1999/xhtml": "xhtml",
 }
-ATOM_NAMESPACES = frozenset({"http://www.w3.org/2005/Atom", "http://purl.org/atom/ns#"})
 
 _NEARLY = re.compile(r"(?:https?:)?//(.*?)/*", re.DOTALL)
 _CORE = frozenset({"urlset", "url", "sitemapindex", "sitemap", "loc", "lastmod", "changefreq", "priority"})

@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
+from xml.parsers import expat
 
 from lxml import etree
 
@@ -117,7 +118,19 @@ def syntax_error(body: bytes) -> str | None:
             parser.feed(body[start : start + _SLICE])
         parser.close()
     except etree.XMLSyntaxError as problem:
-        return " ".join(str(problem).replace(" (<string>, ", " (").split())
+        # A prefix that is not declared is no error of XML, and may come first.
+        fatal = next((entry for entry in parser.feed_error_log if entry.level_name == "FATAL"), None)
+        message = f"{fatal.message}, line {fatal.line}, column {fatal.column}" if fatal else str(problem)
+        return " ".join(message.split())
+    # Once it has met such a prefix, libxml2 overlooks what follows the root.
+    return _error_of_expat(body) if len(parser.feed_error_log) else None
+
+
+def _error_of_expat(body: bytes) -> str | None:
+    try:
+        expat.ParserCreate("utf-8").Parse(body, True)
+    except expat.ExpatError as problem:
+        return str(problem)
     return None
 
 
@@ -172,6 +185,8 @@ def elements(
             is_closed = is_closed or (element is root and event == "end")
         if root is not None:
             yield from _taken(root, container, is_closed=is_closed)
+    if root is not None:
+        root.clear()  # parser and tree are a cycle, which would keep the text of the root until the collector comes round
     if not is_closed:
         raise TooDeepError
 

@@ -122,8 +122,8 @@ class _ExtensionRules:
         if uploader and any(uploader):
             video.uploader = Uploader(self._other("video <uploader> info", uploader[0]), uploader[1] or None)
         if self._strict:
-            self._check_range("duration", video.duration, 1, MAX_VIDEO_DURATION)
-            self._check_range("rating", video.rating, 0.0, MAX_VIDEO_RATING)
+            self._check_range("duration", values, video.duration, 1, MAX_VIDEO_DURATION)
+            self._check_range("rating", values, video.rating, 0.0, MAX_VIDEO_RATING)
             if len(tags) > MAX_VIDEO_TAGS:
                 reader.fault(f"strict mode: video has {len(tags)} <tag> elements, at most {MAX_VIDEO_TAGS} are allowed")
         return video
@@ -135,9 +135,10 @@ class _ExtensionRules:
         if not values.get("content_loc") and not values.get("player_loc"):
             self._reader.fault("strict mode: video has neither a <content_loc> nor a <player_loc>")
 
-    def _check_range(self, element: str, value: float | None, least: float, most: float) -> None:
+    def _check_range(self, element: str, values: dict[str, Any], value: float | None, least: float, most: float) -> None:
         if value is not None and not least <= value <= most:
-            self._reader.fault(f"strict mode: video <{element}> is {value}, it has to be from {least} to {most}")
+            given = values[element] or value  # an empty one reads as 0
+            self._reader.fault(f"strict mode: video <{element}> is {given}, it has to be from {least} to {most}")
 
     def _primary(self, what: str, url: str | None) -> str | None:
         """Return the URL by which an image, a video or an alternate is known, or none if it is left out over it."""

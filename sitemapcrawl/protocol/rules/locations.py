@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin
 
 from sitemapcrawl.protocol import urls
 from sitemapcrawl.protocol.errors import ValidationError
@@ -50,13 +49,7 @@ class LocationRules:
             raise ValidationError(self._named(loc), str(problem)) from None
 
     def _named(self, loc: str) -> str:
-        if self._strict or urls.structure_fault(loc) != "relative" or loc == "//" or loc.startswith("///"):
-            return loc
-        try:
-            resolved = urljoin(self._url, loc)
-        except ValueError:
-            return loc
-        return loc if urls.structure_fault(resolved) else resolved
+        return loc if self._strict else urls.absolute(loc, self._url) or loc
 
     def unclear(self, element: str, text: str) -> ValidationError:
         """Return the error of a location with markup in it, of which *text* may be a part alone; it names the document."""

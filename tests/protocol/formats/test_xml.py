@@ -292,3 +292,22 @@ def test_damage_invents_no_url() -> None:
         kept += len(pages)
         assert set(pages) <= intact | written_in(text), (seed, text)
     assert kept > 3 * 3_000  # of four pages each
+
+
+@pytest.mark.parametrize("start", ["<a>", "<a xmlns='b c'>", "<a><i:b/>", "<a i:b=''>", "<a xmlns:i=''>"])
+def test_a_fault_of_namespaces_is_none_of_xml_and_hides_none(start: str) -> None:
+    for rest in ("</a>", "</a>\n<!-- c --><?p?>\n"):
+        assert xml.syntax_error(f"{start}{rest}".encode()) is None
+    for rest, words in (
+        ("</a>b", ("content at the end", "junk")),
+        ("</a><b/>", ("content at the end", "junk")),
+        ("</a></a>", ("content at the end", "not well-formed", "junk")),
+        ("</a>\0", ("content at the end", "not well-formed")),
+        ("", ("Premature end",)),
+        ("<b></a>", ("mismatch",)),
+        ("&</a>", ("EntityRef",)),
+    ):
+        problem = xml.syntax_error(f"{start}{rest}".encode())
+        assert problem is not None
+        assert any(word in problem for word in words), problem
+        assert "line 1, column " in problem

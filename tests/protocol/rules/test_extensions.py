@@ -196,6 +196,13 @@ def test_strict_mode_reports_the_rest_and_leaves_nothing_out(extension: str, exp
     assert all(error.startswith(start) for error, start in zip(errors, expected, strict=True))
 
 
+@pytest.mark.parametrize("values", [{"rating": "5.10"}, {"rating": "1e30"}, {"duration": "+28801"}])
+def test_a_number_out_of_range_is_quoted_as_it_is_given(values: dict[str, str]) -> None:
+    (error,) = judge(video(**values), strict=True)[1]
+    for name, value in values.items():
+        assert f"<{name}> is {value}, it has to be" in error
+
+
 def test_limits_exactly_met_are_kept() -> None:
     for values in ({"duration": "1", "rating": "0"}, {"duration": "28800", "rating": "5.0"}):
         assert judge(video("<video:tag>a</video:tag>" * 32, **values), strict=True)[1] == []
@@ -254,6 +261,21 @@ def test_tolerant_mode_knows_a_namespace_that_is_nearly_right(namespaces: str) -
         [],
     )
     assert judge(image(loc="https://e.com/i"), strict=True, namespaces=namespaces) == ({}, [])
+
+
+def test_tolerant_mode_reads_past_missing_end_tags() -> None:
+    fields, errors = judge(
+        "<image:image><image:loc>i<image:title>I</image:image>"
+        "<video:video><video:thumbnail_loc>t</video:thumbnail_loc><video:title>T<video:tag>a<video:tag>b</video:video>"
+        "<news:news><news:publication><news:name>N<news:language>en<news:title>H</news:title></news:news>",
+        strict=False,
+    )
+    assert fields == {
+        "images": [{"loc": "i", "title": "I"}],
+        "videos": [{"thumbnail_loc": "t", "title": "T", "tags": ["a", "b"]}],
+        "news": {"publication": {"name": "N", "language": "en"}, "title": "H"},
+    }
+    assert errors == []
 
 
 def test_another_prefix_is_as_good() -> None:

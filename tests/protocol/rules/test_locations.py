@@ -41,6 +41,13 @@ def test_tolerant_mode_returns(loc: str, expected: str) -> None:
         ("///page", "///page"),
         ("//::", "//::"),
         ("a" * 2_040, "https://example.com/shop/" + "a" * 2_040),
+        ("../é " + "a" * 2_040, "https://example.com/é " + "a" * 2_040),
+        # What cannot be resolved is named as it is given.
+        ("1http://example.com/", "1http://example.com/"),
+        ("'https://example.com/'", "'https://example.com/'"),
+        ("/a\tb", "/a\tb"),
+        ("//exa mple.com/", "//exa mple.com/"),
+        ("//example.com:x/", "//example.com:x/"),
     ],
 )
 def test_tolerant_mode_rejects_and_names_what_it_resolves_to(loc: str, named: str) -> None:
