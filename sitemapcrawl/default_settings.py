@@ -13,6 +13,7 @@ from sitemapcrawl import __version__
 
 # --- Defaults of the options -------------------------------------------------------------------------------------
 
+SITEMAPCRAWL_URLS_FILE = None  # path of a file with a start a line
 SITEMAPCRAWL_CONTENT = None  # path of a local file that is read in place of the URL
 SITEMAPCRAWL_STRICT = False
 SITEMAPCRAWL_FOLLOW = None  # regular expressions: which sitemaps are fetched; None: all
@@ -50,6 +51,7 @@ SITEMAPCRAWL_SITEMAP_STYLESHEET = None  # URL of an XSL stylesheet that a sitema
 # --- Settings of Scrapy that a crawl of sitemaps needs --------------------------------------------------------------
 
 SCRAPY_SETTINGS: dict[str, Any] = {
+    "SCHEDULER": "sitemapcrawl.scheduler.JournalScheduler",
     "DOWNLOADER": "sitemapcrawl.downloader.BoundedDownloader",
     "ITEM_PROCESSOR": "sitemapcrawl.itemprocessor.BatchItemProcessor",
     "LOG_FORMATTER": "sitemapcrawl.itemprocessor.PageLogFormatter",

@@ -57,7 +57,10 @@ class Outcome:
 
     @property
     def exit_status(self) -> int:
-        """0 if the document that the crawl began with was read, 1 if not or if it was cut short, 2 if an option is wrong."""
+        """0 if the document that the crawl began with was read, 1 if not or if it was cut short, 2 if an option is wrong.
+
+        Of several starts, each has to be read.
+        """
         spider: Any = self._crawler.spider
         if not hasattr(spider, "start_read"):
             return EXIT_READ  # of another spider of the project: 0, as Scrapy has it
@@ -82,7 +85,7 @@ class Outcome:
 
     def _closed(self, spider: Spider, reason: str) -> None:
         self._reason = reason
-        if hasattr(spider, "counters"):
+        if hasattr(spider, "calls"):
             logger.info("%s", "\n".join(self._summary(reason)))
 
     def _summary(self, reason: str) -> list[str]:
@@ -106,6 +109,9 @@ class Outcome:
                 f"  sitemaps    {read:,} read, {failed:,} failed, {left_out:,} left out{also(not_followed, 'not followed')}",
                 f"  pages       {pages:,}{also(not_matched, 'not matched by rules')}{also(dropped, 'dropped by pipelines')}",
             ]
+            starts_read, starts_failed = stat("starts/read"), stat("starts/failed")
+            if starts_read + starts_failed > 1:
+                lines.insert(1, f"  starts      {starts_read:,} read, {starts_failed:,} failed")
             if read and not pages and not failed and not self._examples and not (left_out or not_followed or not_matched):
                 lines.append("              what was read lists no sitemap and no page")
         for kind in _TYPES:
