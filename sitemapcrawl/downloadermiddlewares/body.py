@@ -56,7 +56,10 @@ class BodyMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        middleware = cls(crawler.settings.getint("DOWNLOAD_MAXSIZE"))
+        options = getattr(crawler.spider, "options", None)
+        # Where a spider requests pages, too, the setting is theirs.
+        pages = getattr(crawler.spider, "requests_pages", False) and options is not None
+        middleware = cls(options.max_response_size if pages else crawler.settings.getint("DOWNLOAD_MAXSIZE"))
         if middleware._max_size:
             crawler.signals.connect(middleware._headers_received, signals.headers_received)
             crawler.signals.connect(middleware._bytes_received, signals.bytes_received)

@@ -103,8 +103,10 @@ class DocumentReading:
         spider = self._spider
         spider.count("sitemaps/failed" if self.fault else "sitemaps/read")
         if start:
+            if self.fault is not None:
+                spider._fail_start(self.fault)
             spider.start_done = True
-            spider.start_read = self.fault is None
+            spider.start_read = spider.start_error is None
         if self._left_at_depth:
             depth = spider.options.max_depth
             spider.report([ParseError(self._url, f"max recursion depth of {depth} reached", "max_depth")])

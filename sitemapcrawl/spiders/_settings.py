@@ -5,9 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scrapy.utils.misc import load_object
 from scrapy.utils.python import without_none_values
 
+from sitemapcrawl import default_settings
 from sitemapcrawl.default_settings import ADDON_PRIORITY, SITEMAPCRAWL_TIMEOUT_FIRST
+from sitemapcrawl.extensions.feeds import BatchFeedExporter
+from sitemapcrawl.itemprocessor import BatchItemProcessor
 from sitemapcrawl.protocol.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -43,6 +47,17 @@ def set_from_options(settings: BaseSettings, options: Options) -> None:
         settings.set("CONCURRENT_REQUESTS", 1, priority="spider")
         # Scrapy's default queue takes turns between hosts, which would be another order than the one listed.
         settings.set("SCHEDULER_PRIORITY_QUEUE", "scrapy.pqueues.ScrapyPriorityQueue", priority="spider")
+
+
+def batch_size(settings: BaseSettings) -> int:
+    """Return how many pages take the item path together: one, where the project has components that know no batches."""
+    size = settings.getint("SITEMAPCRAWL_BATCH_SIZE", default_settings.SITEMAPCRAWL_BATCH_SIZE)
+    if not issubclass(load_object(settings["ITEM_PROCESSOR"]), BatchItemProcessor):
+        return 1
+    extensions = [load_object(path) for path, order in settings.getdict("EXTENSIONS").items() if order is not None]
+    if not any(isinstance(extension, type) and issubclass(extension, BatchFeedExporter) for extension in extensions):
+        return 1
+    return max(1, size)
 
 
 def add_feeds(settings: BaseSettings, options: Options) -> list[ConfigError]:

@@ -8,7 +8,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from scrapy import Request, Spider, signals
+from scrapy import Request, signals
 from scrapy.utils.asyncio import run_in_thread
 
 from sitemapcrawl import default_settings
@@ -22,8 +22,9 @@ from sitemapcrawl.protocol.reader import read
 from sitemapcrawl.protocol.urls import check_start, is_robots, request_url
 from sitemapcrawl.sampling import Reservoir
 from sitemapcrawl.signals import errors_found, pipelines_closing, sitemaps_listed
+from sitemapcrawl.spiders._pages import PageRequests
 from sitemapcrawl.spiders._reading import DocumentReading, key_of
-from sitemapcrawl.spiders._settings import add_feeds, set_from_options
+from sitemapcrawl.spiders._settings import add_feeds, batch_size, set_from_options
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -47,8 +48,11 @@ _LIMIT_MESSAGES = {
 }
 
 
-class SitemapSpider(Spider):
+class SitemapSpider(PageRequests):
     """Fetch the sitemaps that the document at ``url`` leads to, and deliver the pages that they list.
+
+    A subclass that has ``sitemap_rules`` or ``parse`` requests the pages instead, as one of Scrapy's ``SitemapSpider``
+    does: see :class:`~sitemapcrawl.spiders._pages.PageRequests` for what else it may set and override.
 
     The spider arguments are the options of :mod:`sitemapcrawl.options`. Bytes are understood in
     :mod:`sitemapcrawl.protocol.reader`; here requests are made, limits kept, and records handed on.
@@ -61,19 +65,22 @@ class SitemapSpider(Spider):
     # Whether the document that the crawl began with was read to its end, and whether its request has come to an end.
     start_read = False
     start_done = False
+    # Why not: what is wrong with the first of them that was not read.
+    start_error: SitemapError | None = None
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
         super().update_settings(settings)
-        default_settings.apply(settings)
+        default_settings.apply(settings, pages=cls.follows_pages())
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        # Spider.__init__ would make attributes of the options, some of which Scrapy takes for deprecated settings.
-        spider = super().from_crawler(crawler)
-        spider.options, spider.config_errors = parse_options(kwargs, crawler.settings)
+        spider, given = cls.create(crawler, args, kwargs)
+        spider.options, spider.config_errors = parse_options(given, crawler.settings)
         spider.config_errors += add_feeds(crawler.settings, spider.options)
-        set_from_options(crawler.settings, spider.options)
+        spider.prepare_pages()
+        if not spider.requests_pages:
+            set_from_options(crawler.settings, spider.options)
         spider._prepare(crawler.settings)
         spider._open_findings()
         crawler.signals.connect(spider._deliver_sample, pipelines_closing)
@@ -83,7 +90,7 @@ class SitemapSpider(Spider):
     def _prepare(self, settings: BaseSettings) -> None:
         options = self.options
         self.counters = Counters(options.max_sitemaps, options.max_urls, options.max_validation_errors)
-        self._batch_size = max(1, settings.getint("SITEMAPCRAWL_BATCH_SIZE", default_settings.SITEMAPCRAWL_BATCH_SIZE))
+        self._batch_size = batch_size(settings)
         self.sample: Reservoir[Page] | None = Reservoir(options.sample) if options.sample else None
         # One document is read at a time: reading is bound by the CPU, and what is exported keeps the pages of a document
         # together. Downloads go on meanwhile.
@@ -120,25 +127,30 @@ class SitemapSpider(Spider):
             body = await run_in_thread(_read_file, options.content, options.max_response_size)
             self.counters.requested.add(key_of(options.url))
             # What start() yields is sent in the order in which it is yielded.
-            depth = self._start_depth()
-            for key in await self._read(body, options.url, depth, None, start=True):
-                yield self._request(key, key, depth + 1)
+            async for request in self._read_requests(body, options.url, _start_depth(options.url), None, start=True):
+                yield request
             return
-        try:
-            check_start(options.url)
-        except ValueError as error:
-            self.start_done = True
-            self.report([ValidationError(options.url, str(error))])
-            return
-        key = request_url(options.url)
-        self.counters.requested.add(key)
-        request = self._request(key, options.url, self._start_depth(), start=True)
-        request.meta[ADMITTED] = True
-        yield request
+        urls = [options.url, *(url for url in self.sitemap_urls[1:] if options.url == self.sitemap_urls[0])]
+        for url in urls:
+            try:
+                check_start(url)
+            except ValueError as error:
+                self._fail_start(ValidationError(url, str(error)))
+                self.report([self.start_error])
+                continue
+            key = request_url(url)
+            self.counters.requested.add(key)
+            request = self._request(key, url, _start_depth(url), start=True)
+            request.meta[ADMITTED] = True
+            if self.requests_pages:
+                self.document_begun()
+            yield request
 
-    def _start_depth(self) -> int:
-        """Return the level of the document that the crawl begins with: a robots.txt is none, what it names is level 0."""
-        return -1 if is_robots(self.options.url) else 0
+    def _fail_start(self, error: SitemapError) -> None:
+        """Note that a document that the crawl began with could not be read."""
+        self.start_done = True
+        self.start_read = False
+        self.start_error = self.start_error or error
 
     def _request(self, key: str, url: str, depth: int, *, start: bool = False) -> Request:
         # Callbacks by name and plain values only, so that a scheduler can store the request. Whether a sitemap was
@@ -146,10 +158,17 @@ class SitemapSpider(Spider):
         kwargs: dict[str, Any] = {"url": url, "depth": depth}
         if start:
             kwargs["start"] = True
-        return Request(key, self.parse, errback=self.failed, cb_kwargs=kwargs, dont_filter=True)
+        request = Request(key, self._parse_sitemap, errback=self.failed, cb_kwargs=kwargs, dont_filter=True)
+        return self.document_request(request) if self.requests_pages else request
 
-    def admit(self, request: Request) -> bool:
-        """Return whether *request*, one of this spider's that is about to be sent first, is still of use."""
+    def admit(self, request: Request) -> bool | None:
+        """Return whether *request*, one of this spider's that is about to be sent first, is still of use.
+
+        ``None``: it is not for a document.
+        """
+        if request.callback != self._parse_sitemap:
+            self.page_sent(request)
+            return None
         counters, key = self.counters, request.cb_kwargs.get("url")
         if key is None:
             return True
@@ -170,6 +189,8 @@ class SitemapSpider(Spider):
 
         One by one through the downloader, fifty thousand requests that are not sent would take many seconds.
         """
+        if self.requests_pages:
+            return self.drain_documents()
         scheduler, counters = self.crawler.engine.scheduler, self.counters
         found = []
         while scheduler is not None and (request := scheduler.next_request()) is not None:
@@ -180,17 +201,40 @@ class SitemapSpider(Spider):
 
     # Responses
 
-    async def parse(self, response: Response, url: str, depth: int, start: bool = False) -> AsyncIterator[Any]:
+    async def _parse_sitemap(
+        self, response: Response, url: str | None = None, depth: int = 0, start: bool = False
+    ) -> AsyncIterator[Any]:
         """Read a document that was fetched from *url*; *depth* is the level of index that it stands at."""
-        if start:
-            self.start_done = True
-        if self._stopped:
+        try:
+            url = url or response.url  # a request that a subclass has made
+            if start:
+                self.start_done = True
+            if self._stopped:
+                return
+            if response.status != 200:
+                self._lose(NetworkError(url, explain_status(response)), start=start)
+                return
+            served = (response.url if response.meta.get("redirect_urls") else url).partition("#")[0]
+            robots = start and is_robots(url)
+            async for request in self._read_requests(response.body, served, depth, response, start=start, robots=robots):
+                yield request
+        finally:
+            if self.requests_pages:
+                self.document_done()
+
+    async def _read_requests(
+        self, body: bytes, url: str, depth: int, response: Response | None, *, start: bool, robots: bool | None = None
+    ) -> AsyncIterator[Any]:
+        """Read the document *body*, served from *url*, and yield the requests that it leads to."""
+        robots = start and is_robots(url) if robots is None else robots
+        if self.requests_pages:
+            async for request in self._read_for_pages(body, url, depth, response, start=start, robots=robots):
+                yield request
             return
-        if response.status != 200:
-            self._lose(NetworkError(url, explain_status(response)))
-            return
-        served = (response.url if response.meta.get("redirect_urls") else url).partition("#")[0]
-        keys = await self._read(response.body, served, depth, response, start=start)
+        keys = await self._read(body, url, depth, response, start=start, robots=robots)
+        if response is None:
+            # What start() yields is sent in the order in which it is yielded.
+            keys.reverse()
         # The queue is last in, first out. What is first in it may have stopped the crawl before the last is.
         while keys and not self._stopped:
             key = keys.pop()
@@ -201,28 +245,40 @@ class SitemapSpider(Spider):
     def failed(self, failure: Failure) -> None:
         """Record why a document could not be fetched."""
         request: Request = failure.request  # type: ignore[attr-defined]
-        if request.cb_kwargs.get("start"):
+        start = bool(request.cb_kwargs.get("start"))
+        if start:
             self.start_done = True
-        if self._stopped or isinstance(failure.value, NotAdmitted):
-            return
-        assert failure.value is not None
-        explanation = explain(failure.value, request)
-        self._lose(NetworkError(request.cb_kwargs["url"], explanation.message, explanation.limit))
+        if not self._stopped and not isinstance(failure.value, NotAdmitted):
+            assert failure.value is not None
+            explanation = explain(failure.value, request)
+            url = request.cb_kwargs.get("url", request.url)
+            self._lose(NetworkError(url, explanation.message, explanation.limit), start=start)
+        if self.requests_pages:
+            self.document_done()
 
-    def _lose(self, error: SitemapError) -> None:
+    def _lose(self, error: SitemapError, *, start: bool = False) -> None:
+        if start:
+            self._fail_start(error)
         self.count("sitemaps/failed")
         self.report([error])
 
     # Documents
 
-    async def _read(self, body: bytes, url: str, depth: int, response: Response | None, *, start: bool) -> list[str]:
+    async def _read(
+        self, body: bytes, url: str, depth: int, response: Response | None, *, start: bool, robots: bool
+    ) -> list[str]:
         """Read the document *body*, served from *url*, deliver what is in it and return the keys of what it leads to."""
         if not self.counters.serve(key_of(url)):
             return []
         reading = DocumentReading(self, url, depth, response)
         thread = await self._readers.get()
         try:
-            batches = await _run(thread, self._open, body, url, start)
+            if self.reads_entries:
+                async with self._reading:
+                    if not self._stopped:
+                        await self.read_filtered(reading, body, url, robots)
+                return reading.end(start=start)
+            batches = await _run(thread, self._open, body, url, robots)
             async with self._reading:
                 if self._stopped:
                     return []
@@ -240,32 +296,51 @@ class SitemapSpider(Spider):
                             if not finished:
                                 raise
                             batch = []  # what is left is left out, whatever is wrong with it
+                    if self._stopped:
+                        break
                     if finished:
                         self._reach_max_urls(more=finished == "more" or batch is not None)
                         break
-        except ParseError as error:
-            if self._stopped:
-                return []
-            # Who keeps the error, as the summary does, must not keep what the reader had in its hands when it raised it.
-            error.__traceback__ = error.__context__ = None
-            reading.fault = error
-            self.report([error])
         except Exception as error:
-            # A mistake of ours must cost one document, and be told.
-            logger.error("Error reading %s", url, exc_info=True)
-            reading.fault = ParseError(url, f"the document could not be read: {type(error).__name__}: {error}")
-            self.report([reading.fault])
+            if self._stopped and isinstance(error, ParseError):
+                return []
+            self._note_fault(reading, url, error)
         finally:
             self._readers.put_nowait(thread)
         return reading.end(start=start)
 
-    def _open(self, body: bytes, url: str, start: bool) -> Iterator[Sequence[Any]]:
+    async def _read_for_pages(
+        self, body: bytes, url: str, depth: int, response: Response | None, *, start: bool, robots: bool
+    ) -> AsyncIterator[Request]:
+        """Read the document *body* and yield the requests for its pages; those for the sitemaps that it lists wait."""
+        if not self.counters.serve(key_of(url)):
+            return
+        reading = DocumentReading(self, url, depth, response)
+        try:
+            async for request in self.read_pages(reading, body, url, robots):
+                yield request
+        except Exception as error:
+            self._note_fault(reading, url, error)
+        keys = reading.end(start=start)
+        if not self._stopped:
+            self.queue_documents(keys, depth + 1)
+
+    def _note_fault(self, reading: DocumentReading, url: str, error: Exception) -> None:
+        if isinstance(error, ParseError):
+            # Who keeps the error, as the summary does, must not keep what the reader had in its hands when it raised it.
+            error.__traceback__ = error.__context__ = None
+            reading.fault = error
+        else:
+            # A mistake of ours, or of a hook, must cost one document, and be told.
+            logger.error("Error reading %s", url, exc_info=error)
+            reading.fault = ParseError(url, f"the document could not be read: {type(error).__name__}: {error}")
+        self.report([reading.fault])
+
+    def _open(self, body: bytes, url: str, robots: bool) -> Iterator[Sequence[Any]]:
         options = self.options
         kind = None
         try:
-            document = read(
-                body, url, strict=options.strict, max_size=options.max_response_size, robots=start and is_robots(options.url)
-            )
+            document = read(body, url, strict=options.strict, max_size=options.max_response_size, robots=robots)
             kind = document.kind
         finally:
             if self._findings is not None and kind not in {"robots", "text"}:  # the linter's rules are those of XML
@@ -348,7 +423,7 @@ class SitemapSpider(Spider):
             if (unread := len(self.counters.requested) - ended) > 0:
                 self.count("sitemaps/left_out", unread)
             if not self.start_done:
-                self._lose(NetworkError(self.options.url, message))
+                self._lose(NetworkError(self.options.url, message), start=True)
             elif self.start_read or self.counters.requests:  # also below an index that was cut off itself
                 self.report([ParseError(self.options.url, message)])
         while not self._readers.empty():
@@ -369,6 +444,11 @@ _REASONS = {
     "memusage_exceeded": "the memory of MEMUSAGE_LIMIT_MB was used up",
     "start_error": "its start failed",
 }
+
+
+def _start_depth(url: str) -> int:
+    """Return the level of a document that the crawl begins with: a robots.txt is none, what it names is level 0."""
+    return -1 if is_robots(url) else 0
 
 
 def _run(thread: ThreadPoolExecutor, function: Callable[..., Any], *arguments: Any) -> asyncio.Future[Any]:
