@@ -7,6 +7,7 @@ room for them.
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
 import re
 import weakref
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider, signals
 from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
-from scrapy.exceptions import DontCloseSpider
+from scrapy.exceptions import DontCloseSpider, IgnoreRequest
 
 from sitemapcrawl import default_settings
 from sitemapcrawl.options import OPTIONS
@@ -149,6 +150,7 @@ class PageRequests(Spider):
         self._memory_target = settings.getint(name, getattr(default_settings, name))
         if self.requests_pages:
             self.crawler.signals.connect(self._page_scheduled, signals.request_scheduled)
+            self.crawler.signals.connect(self.page_sent, signals.request_dropped)
             self.crawler.signals.connect(self._idle, signals.spider_idle)
 
     # Requests for documents, where pages are requested. They wait here and not in the scheduler: it may have them before
@@ -216,7 +218,7 @@ class PageRequests(Spider):
     # Requests for pages
 
     def page_sent(self: SitemapSpider, request: Request) -> None:
-        """Note that a request that is not for a document has left the scheduler."""
+        """Note that a request that is not for a document has left the scheduler, or has not got there."""
         if self.requests_pages and PAGE in request.meta:
             self.waiting_pages.discard(request)
             self.release_documents()
@@ -226,6 +228,13 @@ class PageRequests(Spider):
         entry = request.meta.get(PAGE)
         if entry is not None:
             self.waiting_pages.add(request, entry.get("sitemap"))
+
+    def _forget_dropped(self: SitemapSpider) -> None:
+        """Let go of requests that some component dropped, if there are any: an exception may hold on to them."""
+        scheduler = self.crawler.engine.scheduler
+        in_scheduler = len(scheduler) if hasattr(scheduler, "__len__") else 0
+        if in_scheduler < len(self.waiting_pages):
+            gc.collect()
 
     async def read_pages(
         self: SitemapSpider, reading: DocumentReading, body: bytes, url: str, robots: bool
@@ -245,7 +254,8 @@ class PageRequests(Spider):
                     continue
                 for request in self._requests_for(entry):
                     while self.waiting_pages.of(url) >= self._most_waiting and not self._is_closing():
-                        await self.waiting_pages.wait()
+                        if not await self.waiting_pages.wait():
+                            self._forget_dropped()
                     if self._is_closing() or self._stopped:
                         return
                     if not self.counters.pages_left():
@@ -274,7 +284,18 @@ class PageRequests(Spider):
             request = self.sitemap_request(url, entry, callback)
             if request is not None:
                 request.meta.setdefault(PAGE, dict(entry))
-                yield request
+                if not self._is_offsite(request):
+                    yield request
+
+    def _is_offsite(self: SitemapSpider, request: Request) -> bool:
+        # Asked beforehand, so that a sitemap full of them does not take up the room of others again and again.
+        offsite = self.crawler.get_downloader_middleware(OffsiteMiddleware)
+        try:
+            if offsite is not None:
+                offsite.process_request(request)
+        except IgnoreRequest:
+            return True
+        return False
 
     def _reach_page_limit(self: SitemapSpider) -> None:
         left_out = len(self.drain_documents()) + max(0, self._open_documents - 1)
@@ -425,14 +446,14 @@ class WaitingRequests:
                 del self._counts[source]
             self._changed.set()
 
-    async def wait(self) -> None:
-        """Wait until there are fewer, or for a moment: a crawl may be closed meanwhile."""
+    async def wait(self) -> bool:
+        """Wait until there are fewer, or for a moment, as a crawl may be closed meanwhile; return whether there are."""
         self._changed.clear()
         try:
             async with asyncio.timeout(0.25):
-                await self._changed.wait()
+                return await self._changed.wait()
         except TimeoutError:
-            pass
+            return False
 
 
 def _takes_page(callback: Callable[..., Any]) -> bool:

@@ -370,6 +370,11 @@ class SitemapSpider(PageRequests):
             self.count("sitemaps/left_out", len(waiting) + max(0, others))
             self.reach("max_urls")
 
+    def abandon(self) -> None:
+        """Read no further, and request nothing more: nobody wants what is left."""
+        self._stopped = True
+        self._drain()
+
     def leave_out_sitemaps(self, count: int) -> None:
         self.count("sitemaps/left_out", count)
         self.reach("max_sitemaps")
