@@ -70,9 +70,7 @@ class Result:
         return f"<Result of {self.url}: {counts}>"
 
 
-async def crawl(
-    url: str, *, settings: Mapping[str, Any] | None = None, raise_errors: bool = True, **options: Any
-) -> Result:
+async def crawl(url: str, *, settings: Mapping[str, Any] | None = None, raise_errors: bool = True, **options: Any) -> Result:
     """Crawl from *url* and return all that is found; *options* are those of the spider, *settings* Scrapy's.
 
     Raises :exc:`~sitemapcrawl.items.ConfigError`, which names every option that is wrong, and, unless *raise_errors* is
@@ -82,14 +80,17 @@ async def crawl(
     """
     run = _Run(url, settings, options)
     run.crawler.signals.connect(run.collect, signals.item_scraped)
-    await run.run()
+    task = asyncio.create_task(run.run())
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await run.stop(task)
+        raise
     run.check(raise_errors=raise_errors)
     return run.result
 
 
-def crawl_sync(
-    url: str, *, settings: Mapping[str, Any] | None = None, raise_errors: bool = True, **options: Any
-) -> Result:
+def crawl_sync(url: str, *, settings: Mapping[str, Any] | None = None, raise_errors: bool = True, **options: Any) -> Result:
     """Do what :func:`crawl` does, and return when it is done: for scripts, and for notebooks.
 
     Where an event loop runs in this thread already, the crawl has a thread with one of its own.
@@ -107,9 +108,7 @@ def crawl_sync(
     return _in_thread(run)
 
 
-def pages(
-    url: str, *, settings: Mapping[str, Any] | None = None, raise_errors: bool = True, **options: Any
-) -> PageStream:
+def pages(url: str, *, settings: Mapping[str, Any] | None = None, raise_errors: bool = True, **options: Any) -> PageStream:
     """Return an asynchronous iterator over the pages from *url*, which does not hold them.
 
     The crawl begins with the first page that is asked for, and goes no faster than pages are taken. Leaving the loop
@@ -126,9 +125,7 @@ class PageStream:
         self._run = run
         self._raise_errors = raise_errors
         self._task: asyncio.Task[None] | None = None
-        self._queue: asyncio.Queue[Any] = asyncio.Queue(1)
-        self._left = False
-        self._iterator: AsyncIterator[Any] | None = None
+        self._begun = False
 
     @property
     def sitemaps(self) -> list[SitemapEntry]:
@@ -146,11 +143,11 @@ class PageStream:
         return self._run.result.stats
 
     def __aiter__(self) -> AsyncIterator[Any]:
-        # The generator and not this object: Python closes one that nobody holds any more, after a break.
-        if self._iterator is not None:
+        # A generator: Python closes one that nobody holds any more, as after a break. The crawl must not hold it.
+        if self._begun:
             raise RuntimeError("the pages of a crawl can be iterated over once")
-        self._iterator = iterator = self._iterate()
-        return iterator
+        self._begun = True
+        return self._iterate()
 
     async def __aenter__(self) -> Self:
         return self
@@ -162,36 +159,25 @@ class PageStream:
 
     async def aclose(self) -> None:
         """Stop the crawl, and wait until it has stopped."""
-        self._left = True
-        if self._task is None:
-            return
-        while not self._queue.empty():
-            self._queue.get_nowait()
-        await self._run.stop(self._task)
-        await asyncio.wait([self._task])
+        self._begun = self._run.left = True
+        if self._task is not None:
+            await self._run.stop(self._task)
 
     async def _iterate(self) -> AsyncIterator[Any]:
-        self._iterator = None if self._left else self._iterator
-        if self._left:
+        run = self._run
+        if run.left:
             return
-        self._run.crawler.signals.connect(self._hand_over, signals.item_scraped)
-        self._task = asyncio.create_task(self._run.run())
-        self._task.add_done_callback(lambda _: self._queue.put_nowait(None) if self._queue.empty() else None)
+        run.crawler.signals.connect(run.hand_over, signals.item_scraped)
+        self._task = asyncio.create_task(run.run())
+        self._task.add_done_callback(run.end)
         try:
-            while not (self._task.done() and self._queue.empty()):
-                batch = await self._queue.get()
-                if batch is not None:
-                    for page in batch:
-                        yield page
+            while (batch := await run.next_batch()) is not None:
+                for page in batch:
+                    yield page
         finally:
             await self.aclose()
-        self._task.result()
-        self._run.check(raise_errors=self._raise_errors)
-
-    async def _hand_over(self, item: Any) -> None:
-        # Scrapy waits for this, so that the reading does.
-        if not self._left:
-            await self._queue.put(item if isinstance(item, PageBatch) else [item])
+        self._task.result()  # what went wrong with the crawl itself
+        run.check(raise_errors=self._raise_errors)
 
 
 class _Run:
@@ -202,7 +188,10 @@ class _Run:
         self._options = {"url": url, **options}
         project = Settings({**_SETTINGS, **(settings or {})})
         project.set("TWISTED_REACTOR_ENABLED", is_reactor_installed(), priority="cmdline")
-        self.crawler = Crawler(SitemapSpider, project)
+        self.crawler = _Crawler(SitemapSpider, project)
+        self.queue: asyncio.Queue[Any] = asyncio.Queue()
+        self.left = False
+        self._room = asyncio.Event()
         self.crawler.signals.connect(self._errors_found, errors_found)
         self.crawler.signals.connect(self._sitemaps_listed, sitemaps_listed)
 
@@ -225,17 +214,19 @@ class _Run:
             raise NetworkError(self.result.url, "the crawl ended before the document was read")
 
     async def stop(self, task: asyncio.Task[None]) -> None:
-        engine = None
+        """Stop the crawl that *task* runs, and wait until it has stopped."""
+        self.left = True
         while not task.done():
             engine = self.crawler._engine
             if engine is not None and engine.running:
+                self._room.set()
+                spider: Any = self.crawler.spider
+                spider.abandon()
+                await self.crawler.stop_async()
                 break
-            await asyncio.sleep(0.01)
-        if task.done() or engine is None:
-            return
-        spider: Any = self.crawler.spider
-        spider.abandon()
-        await self.crawler.stop_async()
+            await asyncio.sleep(0.01)  # it is being set up
+        await asyncio.wait([task])
+        task.exception()  # nobody waits for it any more
 
     # Handlers. Scrapy holds them by weak references only, which the methods of this object do not outlive.
 
@@ -245,11 +236,34 @@ class _Run:
         else:
             self.result.pages.append(item)
 
+    async def hand_over(self, item: Any) -> None:
+        # Scrapy waits for this, so that the reading does: one batch is being used, and one waits.
+        while not (self.left or self.queue.empty()):
+            self._room.clear()
+            await self._room.wait()
+        if not self.left:
+            self.queue.put_nowait(item if isinstance(item, PageBatch) else [item])
+
+    async def next_batch(self) -> Any:
+        batch = await self.queue.get()
+        self._room.set()
+        return batch
+
+    def end(self, _: object) -> None:
+        self.queue.put_nowait(None)
+
     def _errors_found(self, errors: list[SitemapError]) -> None:
         self.result.errors.extend(errors)
 
     def _sitemaps_listed(self, sitemaps: list[SitemapEntry]) -> None:
         self.result.sitemaps.extend(sitemaps)
+
+
+class _Crawler(Crawler):
+    """A crawler that leaves the logging of the program alone, which may be that of a Scrapy process."""
+
+    def _update_root_log_handler(self) -> None:
+        pass
 
 
 def _check_loop() -> None:

@@ -51,7 +51,10 @@ def test_all_at_once_from_a_script(web: MockWeb) -> None:
     result = sitemapcrawl.crawl_sync(ROOT + "robots.txt")
     assert sorted(page.loc for page in result.pages) == [ROOT + "1", ROOT + "2", ROOT + "3"]
     assert [entry.loc for entry in result.sitemaps] == [ROOT + name for name in ("i.xml", "a.xml", "b.xml", "gone.xml")]
-    assert sorted((error.type, error.url) for error in result.errors) == [("network", ROOT + "gone.xml"), ("validation", ROOT + "3")]
+    assert sorted((error.type, error.url) for error in result.errors) == [
+        ("network", ROOT + "gone.xml"),
+        ("validation", ROOT + "3"),
+    ]
     assert result.stats["sitemapcrawl/pages"] == 3
     assert repr(result) == f"<Result of {ROOT}robots.txt: 3 pages, 4 sitemaps, 2 errors>"
 
@@ -190,6 +193,21 @@ def test_an_error_in_the_loop_stops_the_crawl(web: MockWeb) -> None:
 
     with pytest.raises(LookupError):
         asyncio.run(read())
+
+
+def test_a_crawl_that_is_cancelled_has_stopped(web: MockWeb) -> None:
+    web.answer = lambda url: Answer(urlset("/1").encode(), delay=0.05)
+    web.pages[ROOT + "many.xml"] = index(*(f"/m{number}.xml" for number in range(300)))
+
+    async def read() -> int:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.4):
+                await sitemapcrawl.crawl(ROOT + "many.xml")
+        return len(web.requested)
+
+    requested = asyncio.run(read())
+    assert 1 < requested < 300
+    assert len(web.requested) == requested
 
 
 def test_nothing_is_logged(web: MockWeb) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import sys
 import zlib
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from scrapy import signals
@@ -56,10 +56,10 @@ class BodyMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        options = getattr(crawler.spider, "options", None)
+        spider: Any = crawler.spider
         # Where a spider requests pages, too, the setting is theirs.
-        pages = getattr(crawler.spider, "requests_pages", False) and options is not None
-        middleware = cls(options.max_response_size if pages else crawler.settings.getint("DOWNLOAD_MAXSIZE"))
+        pages = getattr(spider, "requests_pages", False)
+        middleware = cls(spider.options.max_response_size if pages else crawler.settings.getint("DOWNLOAD_MAXSIZE"))
         if middleware._max_size:
             crawler.signals.connect(middleware._headers_received, signals.headers_received)
             crawler.signals.connect(middleware._bytes_received, signals.bytes_received)

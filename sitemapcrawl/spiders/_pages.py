@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from typing import Self
 
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
 
+    from sitemapcrawl.counters import Counters
+    from sitemapcrawl.options import Options
     from sitemapcrawl.spiders._reading import DocumentReading
-    from sitemapcrawl.spiders.sitemap import SitemapSpider
 
 PAGE = "sitemapcrawl_page"  # the request meta key with the entry of the page, plain values that can be stored
 
@@ -65,6 +65,18 @@ class PageRequests(Spider):
     sitemap_alternate_links: bool = False
 
     requests_pages = False
+
+    if TYPE_CHECKING:  # what the spider itself has
+        options: Options
+        counters: Counters
+        _stopped: bool
+        _batch_size: int
+
+        def _request(self, key: str, url: str, depth: int, *, start: bool = False) -> Request: ...
+        def _open(self, body: bytes, url: str, robots: bool) -> Iterator[Sequence[Any]]: ...
+        def _reach_max_urls(self, *, more: bool) -> None: ...
+        def reach(self, limit: str) -> None: ...
+        def count(self, stat: str, count: int = 1) -> None: ...
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -125,7 +137,7 @@ class PageRequests(Spider):
             options["url"] = spider.sitemap_urls[0]
         return spider, options
 
-    def prepare_pages(self: SitemapSpider) -> None:
+    def prepare_pages(self) -> None:
         """Read the attributes of the subclass, once it has set them."""
         cls = type(self)
         self.requests_pages = cls.follows_pages()
@@ -156,7 +168,7 @@ class PageRequests(Spider):
     # Requests for documents, where pages are requested. They wait here and not in the scheduler: it may have them before
     # pages in its order, and a document that waits to be read, while the one that is read waits for room, is memory.
 
-    def document_request(self: SitemapSpider, request: Request) -> Request:
+    def document_request(self, request: Request) -> Request:
         """Return *request*, for a document, with what the options say: other settings are those of the pages."""
         options = self.options
         request.meta.update(
@@ -170,17 +182,17 @@ class PageRequests(Spider):
             request.headers.setdefault(name, value)
         return request
 
-    def queue_documents(self: SitemapSpider, keys: Iterable[str], depth: int) -> None:
+    def queue_documents(self, keys: Iterable[str], depth: int) -> None:
         self.waiting_documents.extend((key, depth) for key in keys)
 
-    def release_documents(self: SitemapSpider) -> None:
+    def release_documents(self) -> None:
         """Request documents that wait, as many as there is room for."""
         while self.waiting_documents and self.has_room_for_document():
             key, depth = self.waiting_documents.popleft()
             self._open_documents += 1
             self.crawler.engine.crawl(self._request(key, key, depth))
 
-    def has_room_for_document(self: SitemapSpider) -> bool:
+    def has_room_for_document(self) -> bool:
         if not self._open_documents:
             return True
         options = self.options
@@ -194,51 +206,49 @@ class PageRequests(Spider):
     def document_begun(self) -> None:
         self._open_documents += 1
 
-    def document_done(self: SitemapSpider) -> None:
+    def document_done(self) -> None:
         self._open_documents = max(0, self._open_documents - 1)
         if not self._is_closing():
             self.release_documents()
 
-    def drain_documents(self: SitemapSpider) -> list[Request]:
+    def drain_documents(self) -> list[Request]:
         requests = [self._request(key, key, depth) for key, depth in self.waiting_documents]
         self.waiting_documents.clear()
         return requests
 
-    def _idle(self: SitemapSpider) -> None:
+    def _idle(self) -> None:
         # A request that some component filtered out comes to no end that we hear of.
         if self.waiting_documents:
             self._open_documents = 0
             self.release_documents()
             raise DontCloseSpider
 
-    def _is_closing(self: SitemapSpider) -> bool:
+    def _is_closing(self) -> bool:
         slot = self.crawler.engine._slot  # the engine has no other word for it
         return slot is None or slot.closing is not None
 
     # Requests for pages
 
-    def page_sent(self: SitemapSpider, request: Request) -> None:
+    def page_sent(self, request: Request) -> None:
         """Note that a request that is not for a document has left the scheduler, or has not got there."""
         if self.requests_pages and PAGE in request.meta:
             self.waiting_pages.discard(request)
             self.release_documents()
 
-    def _page_scheduled(self: SitemapSpider, request: Request) -> None:
+    def _page_scheduled(self, request: Request) -> None:
         # A spider middleware may have put another in place of the one that was made; a retry comes back here.
         entry = request.meta.get(PAGE)
         if entry is not None:
             self.waiting_pages.add(request, entry.get("sitemap"))
 
-    def _forget_dropped(self: SitemapSpider) -> None:
+    def _forget_dropped(self) -> None:
         """Let go of requests that some component dropped, if there are any: an exception may hold on to them."""
-        scheduler = self.crawler.engine.scheduler
+        scheduler: Any = self.crawler.engine.scheduler
         in_scheduler = len(scheduler) if hasattr(scheduler, "__len__") else 0
         if in_scheduler < len(self.waiting_pages):
             gc.collect()
 
-    async def read_pages(
-        self: SitemapSpider, reading: DocumentReading, body: bytes, url: str, robots: bool
-    ) -> AsyncIterator[Request]:
+    async def read_pages(self, reading: DocumentReading, body: bytes, url: str, robots: bool) -> AsyncIterator[Request]:
         """Yield the requests for the pages of the document *body*, each when there is room for it."""
         slot = self.crawler.engine.scraper.slot
         assert slot is not None
@@ -249,7 +259,7 @@ class PageRequests(Spider):
         source = EntrySource(self, reading)
         try:
             async for entry in source.read(body, url, robots):
-                if type(entry) is SitemapEntry:
+                if isinstance(entry, SitemapEntry):
                     await reading.take([entry])
                     continue
                 for request in self._requests_for(entry):
@@ -270,7 +280,7 @@ class PageRequests(Spider):
             slot.max_active_size -= len(body)
             self._held_bytes -= len(body)
 
-    def _requests_for(self: SitemapSpider, entry: dict[str, Any]) -> Iterator[Request]:
+    def _requests_for(self, entry: dict[str, Any]) -> Iterator[Request]:
         urls = [entry["loc"]] if entry.get("loc") else []
         if self.sitemap_alternate_links:
             urls += entry.get("alternate") or ()
@@ -287,7 +297,7 @@ class PageRequests(Spider):
                 if not self._is_offsite(request):
                     yield request
 
-    def _is_offsite(self: SitemapSpider, request: Request) -> bool:
+    def _is_offsite(self, request: Request) -> bool:
         # Asked beforehand, so that a sitemap full of them does not take up the room of others again and again.
         offsite = self.crawler.get_downloader_middleware(OffsiteMiddleware)
         try:
@@ -297,21 +307,21 @@ class PageRequests(Spider):
             return True
         return False
 
-    def _reach_page_limit(self: SitemapSpider) -> None:
+    def _reach_page_limit(self) -> None:
         left_out = len(self.drain_documents()) + max(0, self._open_documents - 1)
         self._stopped = True
         if left_out:
             self.count("sitemaps/left_out", left_out)
         self.reach("max_urls")
 
-    async def read_filtered(self: SitemapSpider, reading: DocumentReading, body: bytes, url: str, robots: bool) -> None:
+    async def read_filtered(self, reading: DocumentReading, body: bytes, url: str, robots: bool) -> None:
         """Read the document *body* as the spider does otherwise, but for what the hooks leave out."""
         source = EntrySource(self, reading)
         found: list[Any] = []
         finished = ""
         try:
             async for entry in source.read(body, url, robots):
-                found.append(entry if type(entry) is SitemapEntry else page_of(entry, url))
+                found.append(entry if isinstance(entry, SitemapEntry) else page_of(entry, url))
                 if len(found) >= self._batch_size:
                     finished, found = await reading.take(found), []
                     if finished or self._stopped:
@@ -323,7 +333,7 @@ class PageRequests(Spider):
         if finished:
             self._reach_max_urls(more=finished == "more" or not source.ended)
 
-    def follows(self: SitemapSpider, url: str) -> bool:
+    def follows(self, url: str) -> bool:
         """Whether the sitemap at *url*, of an index, is to be fetched."""
         if not any(pattern.search(url) for pattern in self._follow):
             return False
@@ -336,7 +346,7 @@ class PageRequests(Spider):
 class EntrySource:
     """The entries of one document, read in a thread of its own, through the filter of the spider."""
 
-    def __init__(self, spider: SitemapSpider, reading: DocumentReading) -> None:
+    def __init__(self, spider: PageRequests, reading: DocumentReading) -> None:
         self._spider = spider
         self._reading = reading
         # A document stays in the thread that it was opened in (see the spider).
@@ -461,5 +471,3 @@ def _takes_page(callback: Callable[..., Any]) -> bool:
         return "page" in inspect.signature(callback).parameters
     except (TypeError, ValueError):
         return False
-
-

@@ -52,12 +52,17 @@ def set_from_options(settings: BaseSettings, options: Options) -> None:
 def batch_size(settings: BaseSettings) -> int:
     """Return how many pages take the item path together: one, where the project has components that know no batches."""
     size = settings.getint("SITEMAPCRAWL_BATCH_SIZE", default_settings.SITEMAPCRAWL_BATCH_SIZE)
-    if not issubclass(load_object(settings["ITEM_PROCESSOR"]), BatchItemProcessor):
+    if not knows_batches(settings):
         return 1
     extensions = [load_object(path) for path, order in settings.getdict("EXTENSIONS").items() if order is not None]
     if not any(isinstance(extension, type) and issubclass(extension, BatchFeedExporter) for extension in extensions):
         return 1
     return max(1, size)
+
+
+def knows_batches(settings: BaseSettings) -> bool:
+    """Return whether the item processor is ours, or one of the project that is made of it."""
+    return issubclass(load_object(settings["ITEM_PROCESSOR"]), BatchItemProcessor)
 
 
 def add_feeds(settings: BaseSettings, options: Options) -> list[ConfigError]:

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, signals
+from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.asyncio import run_in_thread
 
 from sitemapcrawl import default_settings
@@ -24,7 +25,7 @@ from sitemapcrawl.sampling import Reservoir
 from sitemapcrawl.signals import errors_found, pipelines_closing, sitemaps_listed
 from sitemapcrawl.spiders._pages import PageRequests
 from sitemapcrawl.spiders._reading import DocumentReading, key_of
-from sitemapcrawl.spiders._settings import add_feeds, batch_size, set_from_options
+from sitemapcrawl.spiders._settings import add_feeds, batch_size, knows_batches, set_from_options
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -85,6 +86,8 @@ class SitemapSpider(PageRequests):
         spider._open_findings()
         crawler.signals.connect(spider._deliver_sample, pipelines_closing)
         crawler.signals.connect(spider._finish, signals.spider_closed)
+        if not knows_batches(crawler.settings):
+            crawler.signals.connect(spider._deliver_late, signals.spider_idle)
         return spider
 
     def _prepare(self, settings: BaseSettings) -> None:
@@ -102,6 +105,7 @@ class SitemapSpider(PageRequests):
         for _ in range(_READERS):
             self._readers.put_nowait(ThreadPoolExecutor(1, "sitemapcrawl-reader"))
         self._findings: FindingsFile | None = None
+        self._abandoned = False
         self._stopped = False  # max_urls left something out: nothing is requested or read any more
 
     def _open_findings(self) -> None:
@@ -284,7 +288,7 @@ class SitemapSpider(PageRequests):
                     return []
                 batch = await _run(thread, next, batches, None)
                 finished = ""
-                while batch:
+                while batch and not self._abandoned:
                     # The next batch is read while this one is delivered.
                     upcoming = _run(thread, next, batches, None)
                     try:
@@ -296,8 +300,6 @@ class SitemapSpider(PageRequests):
                             if not finished:
                                 raise
                             batch = []  # what is left is left out, whatever is wrong with it
-                    if self._stopped:
-                        break
                     if finished:
                         self._reach_max_urls(more=finished == "more" or batch is not None)
                         break
@@ -372,7 +374,7 @@ class SitemapSpider(PageRequests):
 
     def abandon(self) -> None:
         """Read no further, and request nothing more: nobody wants what is left."""
-        self._stopped = True
+        self._stopped = self._abandoned = True
         self._drain()
 
     def leave_out_sitemaps(self, count: int) -> None:
@@ -415,6 +417,13 @@ class SitemapSpider(PageRequests):
             size = max(2, self._batch_size)
             for index in range(0, len(pages), size):
                 await self.deliver(pages[index : index + size], None, None)
+
+    def _deliver_late(self) -> None:
+        """Deliver the sample when nothing else is left: the item processor of the project does not say when it closes."""
+        if self.sample is not None and (pages := self.sample.take()):
+            self.sample = None
+            self._late = asyncio.ensure_future(self.deliver(pages, None, None))
+            raise DontCloseSpider
 
     def _finish(self, reason: str) -> None:
         """Record what is known only now: that the crawl was cut short, and the sitemaps that were listed."""

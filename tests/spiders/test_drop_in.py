@@ -45,7 +45,9 @@ LASTMODS = (
 class Run:
     """A crawl of *spider*; what it found and what it did."""
 
-    def __init__(self, spider: type[SitemapSpider], web: MockWeb, settings: dict[str, Any] | None = None, **arguments: Any) -> None:
+    def __init__(
+        self, spider: type[SitemapSpider], web: MockWeb, settings: dict[str, Any] | None = None, **arguments: Any
+    ) -> None:
         self.items: list[Any] = []
         self.errors: list[Exception] = []
         self.crawler = Crawler(spider, Settings({"LOG_LEVEL": "CRITICAL", "TWISTED_REACTOR_ENABLED": False, **(settings or {})}))
@@ -235,7 +237,11 @@ def test_filter_sees_the_sitemaps_of_an_index() -> None:
 
 class SeveralSpider(SimplestSpider):
     name = "several"
-    sitemap_urls = ["http://www.example.com/sitemap_shops.xml", "http://www.example.com/gone.xml", "http://www.example.com/sitemap_blog.xml"]
+    sitemap_urls = [
+        "http://www.example.com/sitemap_shops.xml",
+        "http://www.example.com/gone.xml",
+        "http://www.example.com/sitemap_blog.xml",
+    ]
 
 
 def test_several_sitemap_urls_and_one_that_cannot_be_read() -> None:
