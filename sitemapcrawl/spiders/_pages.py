@@ -104,7 +104,7 @@ class PageRequests(Spider):
         *url* is the ``loc`` of *entry*, or one of its alternates; *callback* is that of the rule that matches. The entry
         will be in the ``meta`` of the request, as ``sitemapcrawl_page``.
         """
-        return Request(url, callback, cb_kwargs={"page": entry} if _takes_page(callback) else None)
+        return Request(url, callback, cb_kwargs={"page": dict(entry)} if _takes_page(callback) else None)
 
     # Setting up
 

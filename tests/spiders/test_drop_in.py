@@ -5,8 +5,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import linecache
+import re
+import sys
+import textwrap
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 from scrapy import Request, signals
@@ -19,9 +25,6 @@ from sitemapcrawl.extensions.outcome import Outcome
 from sitemapcrawl.spiders import SitemapSpider
 from tests.crawling import crawl, proxy
 from tests.mockweb import Answer, MockWeb, index, urlset
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ROOT = "http://www.example.com/"
 WEB: dict[str, Any] = {
@@ -233,6 +236,47 @@ def test_filter_sees_the_sitemaps_of_an_index() -> None:
 
 
 # Beyond the examples
+
+
+def examples(page: str) -> list[str]:
+    """Return the Python of a page of the documentation; the mock web has no https."""
+    text = (Path(__file__).parents[2] / page).read_text("utf-8").replace("https://example.com/", ROOT)
+    blocks = re.findall(r"^ *```python\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE)
+    return [textwrap.dedent(code) for code in blocks]
+
+
+def spider_of(page: str, name: str) -> type[SitemapSpider]:
+    code = next(code for code in examples(page) if f"class {name}(" in code)
+    linecache.cache["<example>"] = (len(code), None, code.splitlines(keepends=True), "<example>")  # Scrapy looks at it
+    module = sys.modules["example_of_the_docs"] = ModuleType("example_of_the_docs")
+    module.__dict__.update(SitemapSpider=SitemapSpider, __file__="<example>")
+    exec(compile(code, "<example>", "exec"), module.__dict__)
+    return module.__dict__[name]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/in-your-project.md"])
+def test_examples_of_our_documentation(page: str) -> None:
+    with MockWeb(WEB) as web:
+        run = Run(spider_of(page, "ShopSpider"), web)
+    assert {item["url"] for item in run.items} >= {ROOT + "product/1", ROOT + "product/2"}
+    assert run.errors == []
+
+
+def test_example_of_a_spider_that_filters() -> None:
+    lastmods = LASTMODS.replace("2010", "2024")
+    with MockWeb({**WEB, ROOT + "sitemap.xml": lastmods}) as web:
+        result = crawl(web, spider=spider_of("docs/in-your-project.md", "RecentSpider"))
+    assert result.locations == [ROOT + "product/1"]
+
+
+def test_examples_of_programs() -> None:
+    with MockWeb(WEB) as web, proxy(web.address):
+        programs = [
+            code for page in ("README.md", "docs/library.md") for code in examples(page) if "import sitemapcrawl\n" in code
+        ]
+        for code in programs:
+            exec(code, {})
+    assert len(programs) == 3
 
 
 class SeveralSpider(SimplestSpider):
