@@ -19,3 +19,4 @@ LOG_FORMAT = "%(asctime)s %(levelname)s: %(message)s"
 LOG_DATEFORMAT = "%H:%M:%S"
 LOG_VERSIONS: list[str] = []
 STATS_DUMP = False  # the summary at the end says what matters
+LOGSTATS_INTERVAL = 0  # seconds; Scrapy's "Crawled 0 pages" counts responses, and a terminal shows the progress

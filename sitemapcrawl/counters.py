@@ -1,4 +1,7 @@
-"""What is left of each limit of a crawl, and what was requested, read and listed already. Pure: no requests are made here.
+"""What is left of each limit, and what was requested, read and listed already. Pure: no requests are made here.
+
+The limits are those of one start: each of several starts has counters of its own. Others change them through the methods
+only, so that counters that several processes share can stand in their place.
 
 A sitemap is known by its *key*: the URL that is requested, character by character, without its fragment.
 """
@@ -29,7 +32,7 @@ def location_key(url: str) -> str:
 
 @dataclass(slots=True)
 class Counters:
-    """The limits of a crawl (0: none) and how far it is."""
+    """The limits of a start (0: none) and how far it is."""
 
     max_sitemaps: int = 0
     max_urls: int = 0
@@ -44,7 +47,7 @@ class Counters:
     reached: set[str] = field(default_factory=set)
 
     def reach(self, limit: str) -> bool:
-        """Note that *limit* had to leave something out; return whether it is the first time in the crawl."""
+        """Note that *limit* had to leave something out; return whether it is the first time."""
         if limit in self.reached:
             return False
         self.reached.add(limit)
@@ -60,10 +63,19 @@ class Counters:
         """Return how many more sitemaps may be requested."""
         return max(0, self.max_sitemaps - self.requests) if self.max_sitemaps else NO_LIMIT
 
+    def begin(self, key: str) -> None:
+        """Note the document that the start names, which counts against no limit."""
+        self.requested.add(key)
+
     def request(self, key: str) -> None:
         """Count a sitemap that is requested, whether or not the request succeeds."""
         self.requested.add(key)
         self.requests += 1
+
+    def unrequest(self, key: str) -> None:
+        """Take back :meth:`request`: the sitemap is to be counted when its request is sent."""
+        self.requested.discard(key)
+        self.requests -= 1
 
     def serve(self, key: str) -> bool:
         """Note that the document at *key* is read; return False if it has been read before."""
@@ -89,6 +101,14 @@ class Counters:
     def pages_left(self) -> int:
         """Return how many more pages may be returned."""
         return max(0, self.max_urls - self.pages) if self.max_urls else NO_LIMIT
+
+    def add_pages(self, count: int) -> None:
+        """Count pages that are returned; :meth:`pages_left` has said how many may be."""
+        self.pages += count
+
+    def add_validation_errors(self, count: int) -> None:
+        """Count validation errors that are recorded."""
+        self.validation_errors += count
 
     def validation_errors_left(self) -> int:
         """Return how many more validation errors may be recorded."""

@@ -13,6 +13,7 @@ from sitemapcrawl import __version__
 
 # --- Defaults of the options -------------------------------------------------------------------------------------
 
+SITEMAPCRAWL_URLS_FILE = None  # path of a file with a start a line
 SITEMAPCRAWL_CONTENT = None  # path of a local file that is read in place of the URL
 SITEMAPCRAWL_STRICT = False
 SITEMAPCRAWL_FOLLOW = None  # regular expressions: which sitemaps are fetched; None: all
@@ -36,7 +37,7 @@ SITEMAPCRAWL_SAMPLE = 0  # pages in a random sample, delivered in place of all; 
 SITEMAPCRAWL_BATCH_SIZE = 2_000  # pages that take the item path together; 1: each page is an item of its own
 SITEMAPCRAWL_CONCURRENT_PAGES = 100  # pages of a batch that asynchronous pipelines work on at a time
 SITEMAPCRAWL_WAITING_PAGES = 100  # requests for pages of a document that wait to be sent, in a spider that requests pages
-SITEMAPCRAWL_MEMORY_TARGET = 48 * 1024 * 1024  # bytes of documents that are held or on their way; 0: no bound
+SITEMAPCRAWL_MEMORY_TARGET = 40 * 1024 * 1024  # bytes of documents that are held or on their way; 0: no bound
 SITEMAPCRAWL_TIMEOUT_FIRST = 3  # seconds for the first try where fetch_timeout is not given
 SITEMAPCRAWL_TIMEOUT_RETRIES = [10, 30]  # seconds for the tries after a time-out where fetch_timeout is not given
 SITEMAPCRAWL_PROGRESS_ENABLED = True  # show progress where standard error is a terminal
@@ -54,13 +55,12 @@ FEEDS_EXTENSION = "scrapy.extensions.feedexport.FeedExporter"
 BATCH_FEEDS_EXTENSION = "sitemapcrawl.extensions.feeds.BatchFeedExporter"
 
 SCRAPY_SETTINGS: dict[str, Any] = {
+    "SCHEDULER": "sitemapcrawl.scheduler.JournalScheduler",
     "DOWNLOADER": "sitemapcrawl.downloader.BoundedDownloader",
     "ITEM_PROCESSOR": "sitemapcrawl.itemprocessor.BatchItemProcessor",
     "LOG_FORMATTER": "sitemapcrawl.itemprocessor.PageLogFormatter",
     "EXTENSIONS": {
         FEEDS_EXTENSION: None,
-        # Named here as well as switched off below: it is imported otherwise, for a tenth of a second.
-        "scrapy.extensions.remote_control.RemoteControl": None,
         BATCH_FEEDS_EXTENSION: 0,
         "sitemapcrawl.extensions.outcome.Outcome": 0,
         "sitemapcrawl.extensions.progress.Progress": -10,  # its display is gone before the summary is logged
@@ -110,7 +110,7 @@ SCRAPY_SETTINGS: dict[str, Any] = {
 
 # What is left of them for a spider that requests pages: all others would be about the pages, too.
 PAGES_SETTINGS: dict[str, Any] = {
-    "EXTENSIONS": {name: value for name, value in SCRAPY_SETTINGS["EXTENSIONS"].items() if "remote_control" not in name},
+    "EXTENSIONS": SCRAPY_SETTINGS["EXTENSIONS"],
     "DOWNLOADER_MIDDLEWARES": {
         name: value for name, value in SCRAPY_SETTINGS["DOWNLOADER_MIDDLEWARES"].items() if "retry" not in name.lower()
     },
@@ -118,6 +118,14 @@ PAGES_SETTINGS: dict[str, Any] = {
 
 # Above Scrapy's defaults, below what a project sets.
 ADDON_PRIORITY = 15
+
+
+# Components of Scrapy that do nothing where a setting is off, and take a tenth of a second to be imported all the same.
+_IDLE = (
+    ("REMOTE_CONTROL_ENABLED", "EXTENSIONS_BASE", "scrapy.extensions.remote_control.RemoteControl"),
+    ("TELNETCONSOLE_ENABLED", "EXTENSIONS_BASE", "scrapy.extensions.telnet.TelnetConsole"),
+    ("COOKIES_ENABLED", "DOWNLOADER_MIDDLEWARES_BASE", "scrapy.downloadermiddlewares.cookies.CookiesMiddleware"),
+)
 
 
 def apply(settings: Any, *, pages: bool = False) -> None:
@@ -137,3 +145,10 @@ def apply(settings: Any, *, pages: bool = False) -> None:
             settings.set(name, {**value, **present}, priority=max(priority, ADDON_PRIORITY) + 1)
         elif priority <= ADDON_PRIORITY:
             settings.set(name, value, priority=ADDON_PRIORITY)
+
+
+def leave_out_idle(settings: Any) -> None:
+    """Take out of *settings*, which are complete, the components of Scrapy that are switched off: they are imported else."""
+    for switch, name, component in _IDLE:
+        if not settings.getbool(switch) and component in settings[name]:
+            settings[name][component] = None

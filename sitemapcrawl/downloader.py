@@ -45,7 +45,7 @@ class BoundedDownloader(Downloader):
 
     def _response_received(self, response: Response, request: Request) -> None:
         # The document that the crawl began with is mostly an index or a robots.txt, and says nothing about the rest.
-        if response.status == 200 and not request.cb_kwargs.get("start"):
+        if response.status == 200 and not _is_first(request):
             self._sizes.append(len(response.body))
 
     def fetch(self, request: Request, spider: Spider | None = None) -> Deferred[Response | Request]:
@@ -53,7 +53,7 @@ class BoundedDownloader(Downloader):
         return super().fetch(request).addBoth(self._request_left, request)
 
     def _request_left(self, result: _Result, request: Request) -> _Result:
-        if not request.cb_kwargs.get("start"):
+        if not _is_first(request):
             self._arrived += 1
         return result
 
@@ -70,3 +70,8 @@ class BoundedDownloader(Downloader):
             return True
         expected = max(self._sizes, default=0)
         return slot.active_size + (on_their_way + 1) * expected > self._memory_target
+
+
+def _is_first(request: Request) -> bool:
+    """Tell whether *request* is the one for the document that the crawl began with; of several starts, the first."""
+    return bool(request.cb_kwargs.get("start")) and request.cb_kwargs.get("call", 1) == 1

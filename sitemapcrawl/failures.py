@@ -22,6 +22,17 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
 
+# Why a crawl was cut short, by the name that Scrapy has for it.
+REASONS = {
+    "shutdown": "it was interrupted",
+    "closespider_timeout": "the time of CLOSESPIDER_TIMEOUT was up",
+    "closespider_itemcount": "CLOSESPIDER_ITEMCOUNT was reached",
+    "closespider_pagecount": "CLOSESPIDER_PAGECOUNT was reached",
+    "closespider_errorcount": "CLOSESPIDER_ERRORCOUNT was reached",
+    "memusage_exceeded": "the memory of MEMUSAGE_LIMIT_MB was used up",
+    "start_error": "its start failed",
+}
+
 
 class Explanation(NamedTuple):
     """The message of an error, and the option whose limit was reached."""

@@ -23,22 +23,26 @@ __all__ = [
 
 
 class ErrorRecord(dict[str, str | None]):
-    """An error as it is exported: its ``type``, ``url``, ``limit`` and ``message``."""
+    """An error as it is exported: its ``type``, ``url``, ``limit`` and ``message``; of several starts also ``start``."""
 
 
 class PageBatch:
     """Pages of one document, in its order, that take the item path as one item.
 
     ``pages`` is a sequence of :class:`~sitemapcrawl.protocol.records.Page` objects (or of what pipelines made of them),
-    ``sitemap`` is the URL of the document, ``response`` the one that it came with, if any.
+    ``sitemap`` is the URL of the document, ``response`` the one that it came with, if any. In a crawl of several starts,
+    ``start`` is the one that led to it.
     """
 
-    __slots__ = ("pages", "response", "sitemap")
+    __slots__ = ("pages", "response", "sitemap", "start")
 
-    def __init__(self, pages: Sequence[Any], sitemap: str | None = None, response: Response | None = None) -> None:
+    def __init__(
+        self, pages: Sequence[Any], sitemap: str | None = None, response: Response | None = None, start: str | None = None
+    ) -> None:
         self.pages = pages
         self.sitemap = sitemap
         self.response = response
+        self.start = start
 
     def __len__(self) -> int:
         return len(self.pages)

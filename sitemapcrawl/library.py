@@ -262,6 +262,8 @@ class _Run:
 class _Crawler(Crawler):
     """A crawler that leaves the logging of the program alone, which may be that of a Scrapy process."""
 
+    keeps_items = True  # so that the spider does not warn that nobody does
+
     def _update_root_log_handler(self) -> None:
         pass
 

@@ -7,6 +7,7 @@ in :mod:`sitemapcrawl.default_settings`.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from dataclasses import dataclass, field, fields
@@ -26,10 +27,13 @@ MAX_PATTERN_LENGTH = 1_000  # characters of a regular expression
 class Options:
     """What a crawl is told to do; the fields are the options of :data:`OPTIONS`, each of its type.
 
-    ``given`` names those that were given, as an option or in the project's settings.
+    ``given`` names those that were given, as an option or in the project's settings. ``url`` is the start where there is
+    one; ``urls`` are those that the option ``url`` gives, one or several.
     """
 
     url: str = ""
+    urls: tuple[str, ...] = ()
+    urls_file: str | None = None
     content: str | None = None
     strict: bool = False
     follow: tuple[re.Pattern[str], ...] = ()
@@ -54,12 +58,20 @@ class Options:
         described = []
         for option in fields(self):
             value = getattr(self, option.name)
-            if option.name == "given" or value in (None, (), ""):
+            if option.name == "given" or value in (None, (), "") or (option.name == "urls" and self.url):
+                continue
+            if option.name == "urls":
+                described.append(f"url={_short(list(value))}")
                 continue
             if option.name in {"follow", "rules"}:
                 value = [pattern.pattern for pattern in value]
             described.append(f"{option.name}={value!r}")
         return " ".join(described)
+
+    @property
+    def several(self) -> bool:
+        """Whether there may be several starts, so that records say which one they belong to."""
+        return len(self.urls) > 1 or self.urls_file is not None
 
 
 class Option(NamedTuple):
@@ -73,6 +85,18 @@ class Option(NamedTuple):
 
 def _text(value: Any) -> str | None:
     return str(value) if value not in (None, "") else None
+
+
+def _urls(value: Any) -> tuple[str, ...]:
+    """Return the URL, or those of a list or a JSON array."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        with contextlib.suppress(ValueError, RecursionError):
+            value = json.loads(value)
+    if not isinstance(value, (list, tuple)):
+        return (str(value),) if value not in (None, "") else ()
+    if not all(isinstance(text, str) and text for text in value):
+        raise ValueError("expected a URL, or a JSON array of them")
+    return tuple(value)
 
 
 def _header(value: Any) -> str | None:
@@ -148,7 +172,8 @@ def _pattern_texts(value: Any) -> list[str]:
 
 
 OPTIONS: tuple[Option, ...] = (
-    Option("url", _text, "URL of a sitemap, a sitemap index, a feed, a text sitemap or a robots.txt; required"),
+    Option("url", _urls, "URL of a sitemap, a sitemap index, a feed, a text sitemap or a robots.txt, or a JSON array of them"),
+    Option("urls_file", _text, "path of a file of such URLs, one a line; - is standard input"),
     Option("content", _text, "path of a local file that holds the content of url, which is then not requested"),
     Option("strict", _boolean, "true: hold documents to the letter of the protocol; false: read what can be read"),
     Option("follow", _patterns, "regular expression, or a JSON array of them: which sitemaps are fetched"),
@@ -184,6 +209,7 @@ def parse_options(arguments: Mapping[str, Any], settings: Mapping[str, Any] | No
     "option max_depth: '0' is wrong, expected a whole number of 1 or more"
     """
     options, problems = Options(), []
+    wrong = set()
     for name in arguments:
         if name not in _BY_NAME and not name.startswith("_"):
             problems.append(f"option {name}: there is no such option (value {arguments[name]!r})")
@@ -200,18 +226,31 @@ def parse_options(arguments: Mapping[str, Any], settings: Mapping[str, Any] | No
         except ValueError as error:
             problems.append(f"{origin}: {_short(value)} is wrong, {error}")
             parsed = option.parse(default)
+            wrong.add(option.name)
         else:
             if origin and parsed is not None:
                 options.given.add(option.name)
         if parsed is not None:
-            setattr(options, option.name, parsed)
+            setattr(options, "urls" if option.name == "url" else option.name, parsed)
     if not options.user_agent:
         options.user_agent = default_settings.SITEMAPCRAWL_USER_AGENT
-    if not options.url:
-        problems.append("option url: it is missing, expected the URL of a sitemap or of a robots.txt")
+    if not options.several:
+        options.url = options.urls[0] if options.urls else ""
+    problems += _check_starts(options, wrong="url" in wrong)
     if options.content is not None and (problem := _unreadable(options.content)):
         problems.append(f"option content: {options.content!r} cannot be read ({problem})")
     return options, [ConfigError(options.url or None, problem) for problem in problems]
+
+
+def _check_starts(options: Options, *, wrong: bool) -> list[str]:
+    problems = []
+    if not options.urls and options.urls_file is None and not wrong:
+        problems.append("option url: it is missing, expected the URL of a sitemap or of a robots.txt")
+    if options.urls_file not in (None, "-") and (problem := _unreadable(options.urls_file)):
+        problems.append(f"option urls_file: {options.urls_file!r} cannot be read ({problem})")
+    if options.content is not None and options.several:
+        problems.append(f"option content: {options.content!r} is the content of one url, expected no others beside it")
+    return problems
 
 
 def _short(value: Any) -> str:
@@ -219,7 +258,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 200 else text[:190] + "…" + text[-1]
 
 
-def _unreadable(path: str) -> str | None:
+def _unreadable(path: Any) -> str | None:
     try:
         with open(path, "rb"):
             return None

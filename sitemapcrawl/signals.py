@@ -5,10 +5,19 @@
 
 ``sitemaps_listed(sitemaps, spider)``
     The sitemaps that the documents list, each once: a list of :class:`~sitemapcrawl.protocol.records.SitemapEntry`.
-    It is sent at the end of the crawl, before the feeds are closed.
+    It is sent when all that a start leads to has been read, before the feeds are closed.
 
 ``pipelines_closing()``
     Item pipelines are about to be closed, and still take items. Handlers may be coroutines.
+
+``documents_saving()``
+    In a crawl with JOBDIR: a document is about to count as done. Who holds back some of what it gave writes that out
+    now; a handler that raises keeps the document from counting as done. One that writes to files may return their sizes,
+    ``{absolute path: bytes}``. Handlers may be coroutines.
+
+``crawl_resumed(sizes)``
+    An interrupted crawl goes on: files are continued, and cut back to these sizes, as ``documents_saving`` gave them
+    last. What is behind them came from documents that are read once more.
 """
 
 from __future__ import annotations
@@ -16,3 +25,5 @@ from __future__ import annotations
 errors_found = object()
 sitemaps_listed = object()
 pipelines_closing = object()
+documents_saving = object()
+crawl_resumed = object()

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "sitemapcrawl"
-PURE = ("protocol", "options", "counters", "sampling", "default_settings")
+PURE = ("protocol", "options", "counters", "sampling", "journal", "default_settings")
 FRAMEWORKS = ("scrapy", "twisted", "itemadapter", "itemloaders", "parsel", "rich", "msgspec")
 
 # What a part may import of the project, besides its own modules. What is not named here may import everything.
@@ -38,6 +38,8 @@ ALLOWED = {
     "options": ("protocol", "default_settings"),
     "counters": ("protocol",),
     "sampling": ("protocol",),
+    "journal": ("protocol",),
+    "scheduler": (),
     "items": ("protocol",),
     "signals": ("protocol", "items"),
 }  # fmt: skip

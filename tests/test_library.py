@@ -266,3 +266,21 @@ def test_to_pandas(web: MockWeb) -> None:
     assert list(result.to_pandas("errors").columns) == ["type", "url", "limit", "message"]
     with pytest.raises(ValueError):
         result.to_pandas("cheese")
+
+
+def test_a_program_that_leaves_early_can_go_on_with_jobdir(tmp_path: Path) -> None:
+    maps = [f"/j{number}.xml" for number in range(6)]
+    web_pages: dict[str, Any] = {"http://example.com/j.xml": index(*maps)}
+    web_pages.update({f"http://example.com{name}": urlset(f"{name}/1", f"{name}/2") for name in maps})
+    settings = {"JOBDIR": str(tmp_path)}
+
+    async def leave() -> None:
+        async with sitemapcrawl.pages("http://example.com/j.xml", settings=settings, multi_thread=False) as stream:
+            async for _ in stream:
+                break
+
+    with MockWeb(web_pages) as served, proxy(served.address):
+        asyncio.run(leave())
+        result = sitemapcrawl.crawl_sync("http://example.com/j.xml", settings=settings, multi_thread=False)
+    assert {page.loc for page in result.pages} >= {f"http://example.com{name}/1" for name in maps[2:]}
+    assert result.errors == []

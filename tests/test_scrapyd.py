@@ -247,7 +247,7 @@ def test_job_with_wrong_options_names_each_in_its_log(scrapyd: Scrapyd) -> None:
         "wrong", "SITEMAPCRAWL_MAX_URLS=many", url=ROOT + "robots.txt", strict="maybe", max_depth="0", no_such="1"
     ).wait()
     assert len(scrapyd.web.requested) == requested
-    assert job.items == []
+    assert job.listed["items_url"] is None
     messages = [error["message"] for error in job.records("errors") if error["type"] == "config"]
     assert [re.match(r"(?:option|setting) (\w+)", message)[1] for message in messages] == [  # type: ignore[index]
         "no_such", "strict", "max_depth", "SITEMAPCRAWL_MAX_URLS",
@@ -272,7 +272,7 @@ def test_cancelled_job_delivers_what_it_has(scrapyd: Scrapyd) -> None:
     assert "cut short: it was interrupted" in error["message"]
     log = job.log
     assert f"pages       {len(pages)}" in log
-    assert "Cut short (shutdown)" in log
+    assert "Cut short: it was interrupted" in log
     assert "Traceback" not in log
 
 

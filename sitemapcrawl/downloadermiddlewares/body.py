@@ -48,8 +48,10 @@ class BodyMiddleware:
     header says so is taken as it is. Other encodings, which are not asked for, are left to HttpCompressionMiddleware.
     """
 
-    def __init__(self, max_size: int) -> None:
+    def __init__(self, crawler: Crawler, max_size: int) -> None:
+        self._crawler = crawler
         self._max_size = max_size
+        self._counts = False
         self._unpacking = asyncio.Semaphore(_UNPACKED_AT_A_TIME)
         self._received: WeakKeyDictionary[Request, int] = WeakKeyDictionary()
         self._too_large: WeakKeyDictionary[Request, bool] = WeakKeyDictionary()
@@ -59,15 +61,19 @@ class BodyMiddleware:
         spider: Any = crawler.spider
         # Where a spider requests pages, too, the setting is theirs.
         pages = getattr(spider, "requests_pages", False)
-        middleware = cls(spider.options.max_response_size if pages else crawler.settings.getint("DOWNLOAD_MAXSIZE"))
+        middleware = cls(crawler, spider.options.max_response_size if pages else crawler.settings.getint("DOWNLOAD_MAXSIZE"))
         if middleware._max_size:
             crawler.signals.connect(middleware._headers_received, signals.headers_received)
-            crawler.signals.connect(middleware._bytes_received, signals.bytes_received)
         return middleware
 
     def _headers_received(self, headers: Headers, body_length: int | None, request: Request) -> None:
-        # Twisted gives a word instead of a number where the length is not known.
-        if isinstance(body_length, int) and body_length > self._max_size and ADMITTED in request.meta:
+        if ADMITTED not in request.meta:
+            return
+        if not isinstance(body_length, int):  # not known; Twisted has a word for it
+            if not self._counts:  # from now on, since a signal for each piece that arrives costs time
+                self._crawler.signals.connect(self._bytes_received, signals.bytes_received)
+                self._counts = True
+        elif body_length > self._max_size:
             self._stop(request)
 
     def _bytes_received(self, data: bytes, request: Request) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from sitemapcrawl.exporters.records import cut_to_line
 from sitemapcrawl.protocol.lint import lint
 from sitemapcrawl.protocol.lint.formats import record
 
@@ -16,14 +17,16 @@ if TYPE_CHECKING:
 class FindingsFile:
     """A file at *path* for the findings of documents, in the form of ``scrapy lint --format json``.
 
-    It is written anew. *now* is the time that counts as the present, by default the clock's. Raises :exc:`OSError` if it
-    cannot be written.
+    It is written anew, or with *append* continued behind its last whole line. *now* is the time that counts as the present,
+    by default the clock's. Raises :exc:`OSError` if it cannot be written.
     """
 
-    def __init__(self, path: str, now: datetime | None = None) -> None:
+    def __init__(self, path: str, now: datetime | None = None, *, append: bool = False) -> None:
         self._now = now
         self._lock = Lock()
-        self._file = Path(path).open("w", encoding="utf-8", newline="\n")  # noqa: SIM115 # closed by close()
+        # Cut when there is something to add: until then another process may turn out to be writing to it.
+        self._torn = path if append else None
+        self._file = Path(path).open("a" if append else "w", encoding="utf-8", newline="\n")  # noqa: SIM115 # closed by close()
 
     def add(self, body: bytes, url: str) -> int:
         """Lint the document *body*, served from *url*, and return how many findings were written.
@@ -33,6 +36,9 @@ class FindingsFile:
         """
         count = 0
         with self._lock:
+            if self._torn is not None:
+                cut_to_line(self._torn)
+                self._torn = None
             for finding in lint(body, url, self._now):
                 self._file.write(record(url, finding) + "\n")
                 count += 1

@@ -35,7 +35,7 @@ def _mirror(record: type) -> tuple[Callable[..., Any], Callable[[Any], tuple[Any
 _LINE, _ = _mirror(Page)
 _ENTRY, _entry_fields = _mirror(SitemapEntry)
 _PlainLine = msgspec.defstruct(
-    "PlainLine", [("loc", str), *((name, Any, None) for name in ("lastmod", "changefreq", "priority", "sitemap"))],
+    "PlainLine", [("loc", str), *((name, Any, None) for name in ("lastmod", "changefreq", "priority", "sitemap", "start"))],
     omit_defaults=True, gc=False,
 )  # fmt: skip
 _IMAGE, _image_fields = _mirror(records.Image)
@@ -60,7 +60,7 @@ def _line(page: Page) -> Any:
         videos = [records.set_fields(video) for video in videos]
     return _LINE(
         page.loc, page.lastmod, page.changefreq, page.priority,
-        images or None, news, videos or None, alternates or None, page.sitemap,
+        images or None, news, videos or None, alternates or None, page.sitemap, page.start,
     )  # fmt: skip
 
 
@@ -93,7 +93,11 @@ class JsonLinesExporter(RecordFields, JsonLinesItemExporter):
     def export_batch(self, pages: Sequence[Any]) -> None:
         """Write *pages*, or records of another kind, each as a line."""
         if self._is_plain and isinstance(pages, records.PlainPages):
-            self.file.write(_encode_lines(list(starmap(_PlainLine, pages.rows))))
+            if pages.start is None:
+                lines = list(starmap(_PlainLine, pages.rows))
+            else:
+                lines = [_PlainLine(*row, pages.start) for row in pages.rows]
+            self.file.write(_encode_lines(lines))
             return
         kinds = {type(page) for page in pages}
         to_line = _LINES.get(kinds.pop()) if len(kinds) == 1 else None

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from itemadapter import ItemAdapter
 from scrapy.exporters import BaseItemExporter, CsvItemExporter, JsonItemExporter, XmlItemExporter
 
 from sitemapcrawl.items import ErrorRecord, Page, SitemapEntry
@@ -30,6 +33,23 @@ def export_each(exporter: BaseItemExporter, items: Iterable[Any]) -> None:
             exporter.export_item(item)
         except Exception:
             logger.error("Error exporting %(item)s", {"item": item}, exc_info=True)
+
+
+def cut_to_line(path: str) -> None:
+    """Cut the file back to its last whole line: what follows must not be glued to half a record."""
+    if not os.path.isfile(path):
+        return
+    with Path(path).open("rb+") as file:
+        end = file.seek(0, os.SEEK_END)
+        while end:
+            start = max(0, end - 65_536)
+            file.seek(start)
+            newline = file.read(end - start).rfind(b"\n")
+            if newline >= 0:
+                end = start + newline + 1
+                break
+            end = start
+        file.truncate(end)
 
 
 class RecordFields(BaseItemExporter):
@@ -59,13 +79,17 @@ class RecordXmlExporter(RecordFields, XmlItemExporter):
 class RecordCsvExporter(RecordFields, CsvItemExporter):
     """Scrapy's exporter for CSV, for records.
 
-    The header holds every field of the kind of record, whatever the first one has. Values that are records or lists
-    themselves are JSON in their cell: ``[{"loc": "https://example.com/a.png"}]``.
+    The header holds every field of the kind of record, whatever the first one has; ``start`` in a crawl of several starts
+    only, where all have it. Values that are records or lists themselves are JSON in their cell:
+    ``[{"loc": "https://example.com/a.png"}]``.
     """
 
     def export_item(self, item: Any) -> None:
-        if self.fields_to_export is None and isinstance(item, RECORDS):
-            self.fields_to_export = type(item).__slots__
+        if self.fields_to_export is None:
+            if isinstance(item, RECORDS):
+                self.fields_to_export = [name for name in type(item).__slots__ if name != "start" or item.start is not None]
+            elif not self.include_headers_line:  # the file is continued: Scrapy's finds the fields with the header
+                self.fields_to_export = ItemAdapter(item).field_names()
         super().export_item(item)
 
     def serialize_field(self, field: Mapping[str, Any], name: str, value: Any) -> Any:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import logging
+import os
 from typing import TYPE_CHECKING, Any
 
-from scrapy.extensions.feedexport import FeedExporter, FeedSlot, ItemFilter, apply_uri_params
+from scrapy import signals
+from scrapy.extensions.feedexport import FeedExporter, FeedSlot, FileFeedStorage, ItemFilter, apply_uri_params
 
-from sitemapcrawl.exporters.records import export_each
+from sitemapcrawl.exporters.records import cut_to_line, export_each
 from sitemapcrawl.items import ErrorRecord, Page, PageBatch
 from sitemapcrawl.protocol.records import PlainPages
-from sitemapcrawl.signals import errors_found, sitemaps_listed
+from sitemapcrawl.signals import crawl_resumed, documents_saving, errors_found, sitemaps_listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Self
 
     from scrapy import Spider
@@ -22,23 +25,38 @@ if TYPE_CHECKING:
     from sitemapcrawl.protocol.records import SitemapEntry
 
 
+logger = logging.getLogger(__name__)
+
+_LINES = {"jsonlines", "jsonl", "jl"}
+_CAN_GO_ON = _LINES | {"csv"}  # formats of which a file can be continued
+
+
 class BatchFeedExporter(FeedExporter):
     """Scrapy's feed exports; what comes in batches or lists is exported as if it had come one by one.
 
     A feed without ``item_classes`` gets the items of spiders: pages. One with them gets what they name: pages,
     :class:`~sitemapcrawl.items.SitemapEntry` or :class:`~sitemapcrawl.items.SitemapError` records.
     An exporter with ``export_batch(items)`` writes a batch in one go.
+
+    In a crawl that can be resumed, local files are written out when a document is done, and continued later.
     """
+
+    _has_others = False  # whether there were items besides the pages of sitemaps
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         exporter = super().from_crawler(crawler)
         crawler.signals.connect(exporter.errors_found, errors_found)
         crawler.signals.connect(exporter.sitemaps_listed, sitemaps_listed)
+        crawler.signals.connect(exporter.flush, documents_saving)
+        crawler.signals.connect(exporter.resume, crawl_resumed)
+        if crawler.settings.get("JOBDIR"):
+            crawler.signals.connect(exporter._warn, signals.spider_opened)
         return exporter
 
     def item_scraped(self, item: Any, spider: Spider) -> None:
         if not isinstance(item, PageBatch):
+            self._has_others = self._has_others or not isinstance(item, Page)
             super().item_scraped(item, spider)
             return
         self.slots = [self._export(slot, _accepted(slot.filter, item.pages), spider) for slot in self.slots]
@@ -79,9 +97,14 @@ class BatchFeedExporter(FeedExporter):
 
     def _next_slot(self, slot: FeedSlot, spider: Spider) -> FeedSlot:
         """Close the file of *slot* and return a slot for the next one, as FeedExporter.item_scraped() does."""
+        _flush(slot)  # it is closed in a moment, and until then a document may be done
+        following = self._following(slot, spider)
+        self._schedule_slot_close(slot, spider)
+        return following
+
+    def _following(self, slot: FeedSlot, spider: Spider) -> FeedSlot:
         options = self.feeds[slot.uri_template]
         parameters = self._get_uri_params(spider, options["uri_params"], slot)
-        self._schedule_slot_close(slot, spider)
         return self._start_new_batch(
             batch_id=slot.batch_id + 1,
             uri=apply_uri_params(slot.uri_template, parameters),
@@ -89,6 +112,91 @@ class BatchFeedExporter(FeedExporter):
             spider=spider,
             uri_template=slot.uri_template,
         )
+
+    async def close_spider(self, spider: Spider) -> None:
+        if getattr(spider, "config_errors", None):
+            # What is wrong may turn up late. It must not cost the files of an earlier crawl, which closing would overwrite.
+            self.slots = [slot for slot in self.slots if slot.file is not None]
+        await super().close_spider(spider)
+
+    # Crawls that are interrupted and resumed
+
+    def flush(self) -> dict[str, int]:
+        """Write out what is held back for local files, and return their sizes: absolute path → bytes.
+
+        The size is -1 where items come from elsewhere too: these do not come once more and must not be cut off.
+        """
+        sizes = {}
+        for slot in self.slots:
+            _flush(slot)
+            path = _path(slot)
+            if path is not None:
+                opened = slot.file is not None
+                keeps = opened or getattr(slot.storage, "write_mode", "ab") == "ab"
+                sizes[path] = os.path.getsize(path) if keeps and os.path.exists(path) else 0
+                if self._has_others and sizes[path]:
+                    sizes[path] = -1
+        return sizes
+
+    def resume(self, sizes: Mapping[str, int], spider: Spider | None = None) -> None:
+        """Continue the files of an interrupted crawl, cut back to *sizes*: what is behind comes once more."""
+        for path, size in sizes.items():
+            _cut(path, size)
+        self.slots = [self._continued(slot, sizes) for slot in self.slots]
+
+    def _continued(self, slot: FeedSlot, sizes: Mapping[str, int]) -> FeedSlot:
+        while (path := _path(slot)) in sizes:
+            assert path is not None
+            slot.storage.write_mode = "ab"  # type: ignore[attr-defined]
+            if not sizes[path]:
+                break
+            if self.feeds[slot.uri_template]["batch_item_count"]:
+                slot = self._following(slot, slot.spider)  # a file is not filled up: how much it holds is not known
+                continue
+            if slot.format == "csv":
+                keywords = {**slot.feed_options["item_export_kwargs"], "include_headers_line": False}
+                slot.feed_options = {**slot.feed_options, "item_export_kwargs": keywords}
+            break
+        # A file that is not known is somebody else's, but for one of so many pages, of which none was done.
+        ours = path in sizes or self.feeds[slot.uri_template]["batch_item_count"]
+        if path is not None and ours and slot.format in _LINES:
+            cut_to_line(path)
+        return slot
+
+    def _warn(self) -> None:
+        for slot in self.slots:
+            if not isinstance(slot.storage, FileFeedStorage):
+                problem = "it is stored when the crawl is closed"
+            elif "postprocessing" in slot.feed_options:
+                problem = "what is processed cannot be written out in the middle"
+            elif slot.format not in _CAN_GO_ON:
+                problem = f"a file of the format {slot.format} cannot be continued"
+            else:
+                continue
+            logger.warning("The feed %s is not whole if the crawl is interrupted: %s", slot.uri, problem)
+
+
+def _flush(slot: FeedSlot) -> None:
+    # What is postprocessed is written out at the end only.
+    if slot.file is not None and "postprocessing" not in slot.feed_options and not slot.file.closed:
+        slot.file.flush()
+
+
+def _path(slot: FeedSlot) -> str | None:
+    """Return the absolute path of the file that *slot* writes to, if it is one of which the size means something."""
+    if not isinstance(slot.storage, FileFeedStorage) or "postprocessing" in slot.feed_options:
+        return None
+    path = os.path.abspath(slot.storage.path)
+    return path if os.path.isfile(path) or not os.path.exists(path) else None
+
+
+def _cut(path: str, size: int) -> None:
+    """Cut the file back to *size* bytes; not if that is negative."""
+    there = os.path.getsize(path) if os.path.isfile(path) else 0
+    if there > size >= 0:
+        os.truncate(path, size)
+    elif there < size:
+        logger.warning("The file %s has %s bytes, it had %s when the crawl was interrupted", path, f"{there:,}", f"{size:,}")
 
 
 def _accepted(item_filter: ItemFilter, pages: Sequence[Any]) -> Sequence[Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import signals
 
 from sitemapcrawl import default_settings
+from sitemapcrawl.failures import REASONS
 from sitemapcrawl.items import PageBatch
 from sitemapcrawl.signals import errors_found
 
@@ -56,7 +57,10 @@ class Outcome:
 
     @property
     def exit_status(self) -> int:
-        """0 if the document that the crawl began with was read, 1 if not or if it was cut short, 2 if an option is wrong."""
+        """0 if the document that the crawl began with was read, 1 if not or if it was cut short, 2 if an option is wrong.
+
+        Of several starts, each has to be read.
+        """
         spider: Any = self._crawler.spider
         if not hasattr(spider, "start_read"):
             return EXIT_READ  # of another spider of the project: 0, as Scrapy has it
@@ -81,7 +85,7 @@ class Outcome:
 
     def _closed(self, spider: Spider, reason: str) -> None:
         self._reason = reason
-        if hasattr(spider, "counters"):
+        if hasattr(spider, "calls"):
             logger.info("%s", "\n".join(self._summary(reason)))
 
     def _summary(self, reason: str) -> list[str]:
@@ -91,18 +95,31 @@ class Outcome:
         seconds = monotonic() - self._started
         pages = stat("pages")
         read, failed, left_out = (stat(f"sitemaps/{what}") for what in ("read", "failed", "left_out"))
+        not_followed, not_matched = stat("sitemaps/not_followed"), stat("pages/not_matched")
+        dropped = int(self._crawler.stats.get_value("item_dropped_count", 0))
+
+        def also(count: int, what: str) -> str:
+            return f", {count:,} {what}" if count else ""
+
         if stat("errors/config"):
             lines = ["Nothing was requested, an option is wrong"]
         else:
             lines = [
-                "Finished" if reason == "finished" else f"Cut short ({reason})",
-                f"  sitemaps    {read:,} read, {failed:,} failed, {left_out:,} left out",
-                f"  pages       {pages:,}",
+                "Finished" if reason == "finished" else f"Cut short: {REASONS.get(reason, reason)}",
+                f"  sitemaps    {read:,} read, {failed:,} failed, {left_out:,} left out{also(not_followed, 'not followed')}",
+                f"  pages       {pages:,}{also(not_matched, 'not matched by rules')}{also(dropped, 'dropped by pipelines')}",
             ]
+            starts_read, starts_failed = stat("starts/read"), stat("starts/failed")
+            if starts_read + starts_failed > 1:
+                lines.insert(1, f"  starts      {starts_read:,} read, {starts_failed:,} failed")
+            if read and not pages and not failed and not self._examples and not (left_out or not_followed or not_matched):
+                lines.append("              what was read lists no sitemap and no page")
         for kind in _TYPES:
             if count := stat(f"errors/{kind}"):
                 lines.append(f"  {kind + ' errors':<17} {count:,}")
-                lines += [f"    {_cut(error.url or '-')}: {_cut(error.message)}" for error in self._examples[kind]]
+                for error in self._examples[kind]:
+                    about = f"{_cut(error.url)}: " if error.url and kind != "config" else ""
+                    lines.append(f"    {about}{_cut(error.message)}")
                 if count > len(self._examples[kind]) > 0:
                     lines.append(f"    and {count - len(self._examples[kind]):,} more")
         limits = [name for name in self._crawler.stats.get_stats() if name.startswith("sitemapcrawl/limits/")]

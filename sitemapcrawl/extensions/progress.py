@@ -47,7 +47,7 @@ class Progress:
         # Scrapyd tells its crawls their job in the environment.
         if not sys.stderr.isatty() or settings.get("LOG_FILE") or "SCRAPY_JOB" in os.environ:
             raise NotConfigured
-        if not hasattr(crawler.spider, "counters"):
+        if not hasattr(crawler.spider, "known"):
             raise NotConfigured
         progress = cls(crawler)
         crawler.signals.connect(progress._opened, signals.spider_opened)
@@ -95,7 +95,7 @@ class Progress:
             return int(stats.get(f"sitemapcrawl/{name}", 0))
 
         done = count("sitemaps/read") + count("sitemaps/failed")
-        known = max(done, len(self._crawler.spider.counters.requested))  # type: ignore[union-attr]
+        known = max(done, self._crawler.spider.known)  # type: ignore[union-attr]
         pages = count("pages")
         errors = sum(value for name, value in stats.items() if name.startswith("sitemapcrawl/errors/"))
         rate = pages / max(0.001, monotonic() - self._started)

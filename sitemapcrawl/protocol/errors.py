@@ -13,6 +13,7 @@ class SitemapError(Exception):
     """The base of all errors; catch this one to catch any."""
 
     type: ClassVar[str] = ""
+    start: str | None = None  # in a crawl of several starts, the one that it belongs to
 
     def __init__(self, url: str | None, message: str, limit: str | None = None) -> None:
         super().__init__(url, message, limit)
@@ -29,7 +30,8 @@ class SitemapError(Exception):
         >>> NetworkError("https://example.com/", "status 404").record()
         {'type': 'network', 'url': 'https://example.com/', 'limit': None, 'message': 'status 404'}
         """
-        return {"type": self.type, "url": self.url, "limit": self.limit, "message": self.message}
+        record = {"type": self.type, "url": self.url, "limit": self.limit, "message": self.message}
+        return record if self.start is None else {**record, "start": self.start}
 
 
 class ConfigError(SitemapError):

@@ -173,7 +173,8 @@ class _Reading:
             return Document(kind, self._url, chain([self._remarks()], map(sitemaps.location, lines)))
         first = next(lines, None)
         if first is None:
-            raise self._error(_NEITHER)
+            hint = "; a robots.txt is known by its URL, which ends in /robots.txt" if any(text.sitemap_lines(content)) else ""
+            raise self._error(_NEITHER + hint)
         pages = PageRules(self._url, strict=self._strict)
         return Document(kind, self._url, chain([self._remarks()], map(pages.location, chain([first], lines))))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, overload
 
 if TYPE_CHECKING:
@@ -105,7 +106,8 @@ class Alternate(_ShortRepr):
 class Page(_ShortRepr):
     """A page: a ``<url>`` of a urlset, an item of a feed or a line of a text sitemap.
 
-    ``sitemap`` is the URL of the document that lists it, as it was served.
+    ``sitemap`` is the URL of the document that lists it, as it was served. In a crawl of several starts, ``start`` is the
+    one that led to it.
     """
 
     loc: str
@@ -117,15 +119,20 @@ class Page(_ShortRepr):
     videos: Sequence[Video] = ()
     alternates: Sequence[Alternate] = ()
     sitemap: str | None = None
+    start: str | None = None
 
 
 @dataclass(slots=True, repr=False)
 class SitemapEntry(_ShortRepr):
-    """A sitemap that a sitemap index or a robots.txt lists; ``sitemap`` is the URL of that document, as served."""
+    """A sitemap that a sitemap index or a robots.txt lists; ``sitemap`` is the URL of that document, as served.
+
+    In a crawl of several starts, ``start`` is the one that led to it.
+    """
 
     loc: str
     lastmod: str | None = None
     sitemap: str | None = None
+    start: str | None = None
 
 
 PlainRow = tuple[str, str | None, str | None, float | None, str]
@@ -136,12 +143,14 @@ class PlainPages(Sequence[Page]):
 
     Nearly every page of a large sitemap is one. ``rows`` holds them as tuples of loc, lastmod, changefreq, priority and
     sitemap, which take a quarter of the time that a :class:`Page` takes; who only passes them on need not have more.
+    ``start`` is that of all of them.
     """
 
-    __slots__ = ("rows",)
+    __slots__ = ("rows", "start")
 
-    def __init__(self, rows: list[PlainRow]) -> None:
+    def __init__(self, rows: list[PlainRow], start: str | None = None) -> None:
         self.rows = rows
+        self.start = start
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -152,19 +161,19 @@ class PlainPages(Sequence[Page]):
     def __getitem__(self, index: slice) -> PlainPages: ...
     def __getitem__(self, index: int | slice) -> Page | PlainPages:
         if isinstance(index, slice):
-            return PlainPages(self.rows[index])
-        return _page(self.rows[index])
+            return PlainPages(self.rows[index], self.start)
+        return _page(self.rows[index], self.start)
 
     def __iter__(self) -> Iterator[Page]:
-        return map(_page, self.rows)
+        return map(_page, self.rows, repeat(self.start))
 
     def __repr__(self) -> str:
         return f"<{len(self.rows)} plain pages>"
 
 
-def _page(row: PlainRow) -> Page:
+def _page(row: PlainRow, start: str | None) -> Page:
     loc, lastmod, changefreq, priority, sitemap = row
-    return Page(loc, lastmod, changefreq, priority, (), None, (), (), sitemap)
+    return Page(loc, lastmod, changefreq, priority, (), None, (), (), sitemap, start)
 
 
 def set_fields(record: Any) -> dict[str, Any]:

@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
-    from sitemapcrawl.counters import Counters
     from sitemapcrawl.options import Options
+    from sitemapcrawl.spiders._call import Call
     from sitemapcrawl.spiders._reading import DocumentReading
 
 PAGE = "sitemapcrawl_page"  # the request meta key with the entry of the page, plain values that can be stored
 
 # Attributes of the spider itself, which a subclass would break unawares.
 _RESERVED = {
-    "admit", "config_errors", "count", "counters", "deliver", "failed", "leave_out_sitemaps", "options", "reach",
-    "report", "requests_pages", "start_done", "start_read",
+    "abandon", "admit", "calls", "config_errors", "count", "deliver", "failed", "journal", "known", "leave_out_sitemaps",
+    "options", "reach", "report", "requests_pages", "start_error", "start_read",
 }  # fmt: skip
 # Scrapy knows this one as an attribute of spiders, and warns of it.
 _NO_ATTRIBUTES = {"user_agent"}
@@ -54,7 +54,7 @@ class Entry(dict[str, Any]):
 class PageRequests(Spider):
     """What a subclass of the spider may set and override; the names are those of Scrapy's ``SitemapSpider``."""
 
-    #: Documents to begin with, if the option ``url`` is not given.
+    #: Documents to begin with, each a start of its own, if neither the option ``url`` nor ``urls_file`` is given.
     sitemap_urls: Sequence[str] = ()
     #: ``(regular expression, callback)`` pairs: pages are requested for the first that matches. ``None``: all of them
     #: for ``parse``, where the spider has one; otherwise pages are not requested, they are the items.
@@ -68,14 +68,13 @@ class PageRequests(Spider):
 
     if TYPE_CHECKING:  # what the spider itself has
         options: Options
-        counters: Counters
-        _stopped: bool
         _batch_size: int
 
-        def _request(self, key: str, url: str, depth: int, *, start: bool = False) -> Request: ...
+        def _request(self, call: Call, key: str, url: str, depth: int, *, start: bool = False) -> Request: ...
+        def _is_over(self, call: Call) -> bool: ...
         def _open(self, body: bytes, url: str, robots: bool) -> Iterator[Sequence[Any]]: ...
-        def _reach_max_urls(self, *, more: bool) -> None: ...
-        def reach(self, limit: str) -> None: ...
+        def _reach_max_urls(self, call: Call, *, more: bool) -> None: ...
+        def reach(self, limit: str, call: Call) -> None: ...
         def count(self, stat: str, count: int = 1) -> None: ...
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -133,8 +132,8 @@ class PageRequests(Spider):
             value = getattr(cls, name, None)
             if value is not None and not callable(value) and not isinstance(value, property):
                 options.setdefault(name, value)
-        if spider.sitemap_urls and not options.get("url"):
-            options["url"] = spider.sitemap_urls[0]
+        if spider.sitemap_urls and not options.get("url") and not options.get("urls_file"):
+            options["url"] = list(spider.sitemap_urls)
         return spider, options
 
     def prepare_pages(self) -> None:
@@ -153,7 +152,7 @@ class PageRequests(Spider):
         self._page_rules = [(re.compile(rule), getattr(self, to) if isinstance(to, str) else to) for rule, to in rules]
         self._follow = [re.compile(rule) for rule in self.sitemap_follow]
         self.waiting_pages = WaitingRequests()
-        self.waiting_documents: deque[tuple[str, int]] = deque()
+        self.waiting_documents: deque[tuple[Call, str, int]] = deque()
         self._open_documents = self._held_bytes = self._largest = 0
         settings = self.settings
         name = "SITEMAPCRAWL_WAITING_PAGES"
@@ -182,15 +181,15 @@ class PageRequests(Spider):
             request.headers.setdefault(name, value)
         return request
 
-    def queue_documents(self, keys: Iterable[str], depth: int) -> None:
-        self.waiting_documents.extend((key, depth) for key in keys)
+    def queue_documents(self, call: Call, keys: Iterable[str], depth: int) -> None:
+        self.waiting_documents.extend((call, key, depth) for key in keys)
 
     def release_documents(self) -> None:
         """Request documents that wait, as many as there is room for."""
         while self.waiting_documents and self.has_room_for_document():
-            key, depth = self.waiting_documents.popleft()
+            call, key, depth = self.waiting_documents.popleft()
             self._open_documents += 1
-            self.crawler.engine.crawl(self._request(key, key, depth))
+            self.crawler.engine.crawl(self._request(call, key, key, depth))
 
     def has_room_for_document(self) -> bool:
         if not self._open_documents:
@@ -211,10 +210,12 @@ class PageRequests(Spider):
         if not self._is_closing():
             self.release_documents()
 
-    def drain_documents(self) -> list[Request]:
-        requests = [self._request(key, key, depth) for key, depth in self.waiting_documents]
-        self.waiting_documents.clear()
-        return requests
+    def drain_documents(self, call: Call) -> int:
+        """Forget the documents of *call* that wait, and return how many were of use until now."""
+        keys = [key for of, key, _ in self.waiting_documents if of is call]
+        self.waiting_documents = deque(document for document in self.waiting_documents if document[0] is not call)
+        call.outstanding -= len(keys)
+        return sum(self.options.multi_thread or not call.counters.is_known(key) for key in keys)
 
     def _idle(self) -> None:
         # A request that some component filtered out comes to no end that we hear of.
@@ -248,7 +249,9 @@ class PageRequests(Spider):
         if in_scheduler < len(self.waiting_pages):
             gc.collect()
 
-    async def read_pages(self, reading: DocumentReading, body: bytes, url: str, robots: bool) -> AsyncIterator[Request]:
+    async def read_pages(
+        self, call: Call, reading: DocumentReading, body: bytes, url: str, robots: bool
+    ) -> AsyncIterator[Request]:
         """Yield the requests for the pages of the document *body*, each when there is room for it."""
         slot = self.crawler.engine.scraper.slot
         assert slot is not None
@@ -266,12 +269,12 @@ class PageRequests(Spider):
                     while self.waiting_pages.of(url) >= self._most_waiting and not self._is_closing():
                         if not await self.waiting_pages.wait():
                             self._forget_dropped()
-                    if self._is_closing() or self._stopped:
+                    if self._is_closing() or self._is_over(call):
                         return
-                    if not self.counters.pages_left():
-                        self._reach_page_limit()
+                    if not call.counters.pages_left():
+                        self._reach_page_limit(call)
                         return
-                    self.counters.pages += 1
+                    call.counters.add_pages(1)
                     self.count("pages")
                     self.waiting_pages.add(request, url)
                     yield request
@@ -307,14 +310,15 @@ class PageRequests(Spider):
             return True
         return False
 
-    def _reach_page_limit(self) -> None:
-        left_out = len(self.drain_documents()) + max(0, self._open_documents - 1)
-        self._stopped = True
+    def _reach_page_limit(self, call: Call) -> None:
+        left_out = self.drain_documents(call)
+        left_out += max(0, call.outstanding - 1)  # under way, besides the document that is being read
+        call.stopped = True
         if left_out:
             self.count("sitemaps/left_out", left_out)
-        self.reach("max_urls")
+        self.reach("max_urls", call)
 
-    async def read_filtered(self, reading: DocumentReading, body: bytes, url: str, robots: bool) -> None:
+    async def read_filtered(self, call: Call, reading: DocumentReading, body: bytes, url: str, robots: bool) -> None:
         """Read the document *body* as the spider does otherwise, but for what the hooks leave out."""
         source = EntrySource(self, reading)
         found: list[Any] = []
@@ -324,14 +328,14 @@ class PageRequests(Spider):
                 found.append(entry if isinstance(entry, SitemapEntry) else page_of(entry, url))
                 if len(found) >= self._batch_size:
                     finished, found = await reading.take(found), []
-                    if finished or self._stopped:
+                    if finished or self._is_over(call):
                         break
             if found:
                 finished = await reading.take(found)
         finally:
             source.close()
         if finished:
-            self._reach_max_urls(more=finished == "more" or not source.ended)
+            self._reach_max_urls(call, more=finished == "more" or not source.ended)
 
     def follows(self, url: str) -> bool:
         """Whether the sitemap at *url*, of an index, is to be fetched."""
@@ -375,6 +379,7 @@ class EntrySource:
         # The filter is a plain generator. It waits here for the next batch, which is read while this one is used.
         while batch:
             upcoming = self._thread.submit(next, batches, None)
+            self._reading.mark(batch)
             for record in batch:
                 kind = type(record)
                 if kind is Page or kind is SitemapEntry:

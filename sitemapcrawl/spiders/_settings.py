@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.misc import load_object
 from scrapy.utils.python import without_none_values
+from w3lib.url import file_uri_to_path
 
 from sitemapcrawl import default_settings
-from sitemapcrawl.default_settings import ADDON_PRIORITY, SITEMAPCRAWL_TIMEOUT_FIRST
+from sitemapcrawl.default_settings import ADDON_PRIORITY, SITEMAPCRAWL_TIMEOUT_FIRST, leave_out_idle
 from sitemapcrawl.extensions.feeds import BatchFeedExporter
 from sitemapcrawl.itemprocessor import BatchItemProcessor
 from sitemapcrawl.protocol.errors import ConfigError
@@ -47,6 +49,7 @@ def set_from_options(settings: BaseSettings, options: Options) -> None:
         settings.set("CONCURRENT_REQUESTS", 1, priority="spider")
         # Scrapy's default queue takes turns between hosts, which would be another order than the one listed.
         settings.set("SCHEDULER_PRIORITY_QUEUE", "scrapy.pqueues.ScrapyPriorityQueue", priority="spider")
+    leave_out_idle(settings)
 
 
 def batch_size(settings: BaseSettings) -> int:
@@ -87,9 +90,44 @@ def add_feeds(settings: BaseSettings, options: Options) -> list[ConfigError]:
                 "fields": None, "batch_item_count": 0, "store_empty": True,
             }  # fmt: skip
     if len(feeds) > len(settings.getdict("FEEDS")):
-        # FEEDS may come from the command line, and a lower priority would not be heard.
-        settings.set("FEEDS", feeds, priority=max(settings.getpriority("FEEDS") or 0, ADDON_PRIORITY))
+        _set_feeds(settings, feeds)
+    for uri in feeds:
+        if reason := _unwritable(str(uri)):
+            errors.append(ConfigError(options.url or None, f"feed {str(uri)!r} cannot be written: {reason}"))
     return errors
+
+
+def keep_error_feeds(settings: BaseSettings) -> None:
+    """Take the feeds that are not for errors out of FEEDS: a wrong option must not cost the file of an earlier crawl."""
+    feeds = settings.getdict("FEEDS")
+    kept = {
+        uri: options
+        for uri, options in feeds.items()
+        if _RECORDS["errors"] in options.get("item_classes", ()) and not _unwritable(str(uri))
+    }
+    if len(kept) < len(feeds):
+        _set_feeds(settings, kept)
+
+
+def _set_feeds(settings: BaseSettings, feeds: dict[Any, Any]) -> None:
+    # FEEDS may come from the command line, and a lower priority would not be heard.
+    settings.set("FEEDS", feeds, priority=max(settings.getpriority("FEEDS") or 0, ADDON_PRIORITY))
+
+
+def _unwritable(uri: str) -> str | None:
+    """Return why the local file *uri* cannot be written; none if it can, or is none, or is named later (``%(time)s``)."""
+    path = Path(file_uri_to_path(uri) if uri.startswith("file:") else uri)
+    if "%(" in uri or (":" in uri and not uri.startswith("file:") and not path.drive):
+        return None
+    if path.is_dir():
+        return "it is a folder"
+    if path.exists():
+        return None if os.access(path, os.W_OK) else "permission denied"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        return error.strerror or str(error)
+    return None if os.access(path.parent, os.W_OK) else "permission denied"
 
 
 def _split(element: str, known: Any) -> tuple[str, str]:

@@ -4,28 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from scrapy import Request, signals
 from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.asyncio import run_in_thread
+from scrapy.utils.job import job_dir
+from twisted.python.failure import Failure
 
 from sitemapcrawl import default_settings
-from sitemapcrawl.counters import Counters
+from sitemapcrawl.counters import NO_LIMIT, Counters
 from sitemapcrawl.downloadermiddlewares.admission import ADMITTED, NotAdmitted
-from sitemapcrawl.failures import explain, explain_status
+from sitemapcrawl.failures import REASONS, explain, explain_status
 from sitemapcrawl.items import PageBatch
+from sitemapcrawl.journal import Done, Journal, JournalError
 from sitemapcrawl.options import Options, parse_options
 from sitemapcrawl.protocol.errors import ConfigError, NetworkError, ParseError, SitemapError, ValidationError
 from sitemapcrawl.protocol.reader import read
-from sitemapcrawl.protocol.urls import check_start, is_robots, request_url
+from sitemapcrawl.protocol.urls import check_start, is_robots, request_url, structure_fault
 from sitemapcrawl.sampling import Reservoir
-from sitemapcrawl.signals import errors_found, pipelines_closing, sitemaps_listed
+from sitemapcrawl.scheduler import JOURNALLED
+from sitemapcrawl.signals import crawl_resumed, documents_saving, errors_found, pipelines_closing, sitemaps_listed
+from sitemapcrawl.spiders._call import Call
 from sitemapcrawl.spiders._pages import PageRequests
 from sitemapcrawl.spiders._reading import DocumentReading, key_of
-from sitemapcrawl.spiders._settings import add_feeds, batch_size, knows_batches, set_from_options
+from sitemapcrawl.spiders._settings import add_feeds, batch_size, keep_error_feeds, knows_batches, set_from_options
+from sitemapcrawl.spiders._starts import starts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -34,13 +44,16 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
-    from twisted.python.failure import Failure
 
     from sitemapcrawl.exporters.findings import FindingsFile
     from sitemapcrawl.protocol.records import Page
 
 logger = logging.getLogger(__name__)
 
+JOURNAL = "sitemapcrawl.sqlite"  # in JOBDIR
+
+_OPEN_CALLS = 16  # that are taken at once where max_concurrency is lifted
+_RUN = "sitemapcrawl_run"  # the request meta key that tells the requests of this crawl from those of one before it
 _READERS = 2  # documents that are open at a time: one is read, the next is made ready
 _LIMIT_MESSAGES = {
     "max_sitemaps": "limit of {} sitemaps reached",
@@ -56,18 +69,19 @@ class SitemapSpider(PageRequests):
     does: see :class:`~sitemapcrawl.spiders._pages.PageRequests` for what else it may set and override.
 
     The spider arguments are the options of :mod:`sitemapcrawl.options`. Bytes are understood in
-    :mod:`sitemapcrawl.protocol.reader`; here requests are made, limits kept, and records handed on.
+    :mod:`sitemapcrawl.protocol.reader`; here requests are made, limits kept, and records handed on. What is known of one
+    start, of which there may be many, is a :class:`~sitemapcrawl.spiders._call.Call`, and is gone when it has ended.
     """
 
     name = "sitemap"
     options: Options
     config_errors: list[ConfigError]
 
-    # Whether the document that the crawl began with was read to its end, and whether its request has come to an end.
-    start_read = False
-    start_done = False
-    # Why not: what is wrong with the first of them that was not read.
+    # Why the document of a start was not read: of those that have ended, the first that has failed.
     start_error: SitemapError | None = None
+    _abandoned: bool = False  # whether nobody wants what is left
+    # Set when the crawl starts, where JOBDIR is set.
+    journal: Journal | None = None
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -84,20 +98,34 @@ class SitemapSpider(PageRequests):
             set_from_options(crawler.settings, spider.options)
         spider._prepare(crawler.settings)
         spider._open_findings()
-        crawler.signals.connect(spider._deliver_sample, pipelines_closing)
+        if spider.config_errors:
+            keep_error_feeds(crawler.settings)
+        crawler.signals.connect(spider._room.set, signals.scheduler_empty)
+        crawler.signals.connect(spider._last_items, pipelines_closing)
         crawler.signals.connect(spider._finish, signals.spider_closed)
         if not knows_batches(crawler.settings):
             crawler.signals.connect(spider._deliver_late, signals.spider_idle)
         return spider
 
     def _prepare(self, settings: BaseSettings) -> None:
-        options = self.options
-        self.counters = Counters(options.max_sitemaps, options.max_urls, options.max_validation_errors)
         self._batch_size = batch_size(settings)
-        self.sample: Reservoir[Page] | None = Reservoir(options.sample) if options.sample else None
+        # The journal knows nothing of requests for pages: where there are any, JOBDIR does what it does in Scrapy.
+        self._job_dir = None if self.requests_pages else job_dir(settings)
+        self._run = uuid4().hex
+        if self._job_dir and self.options.sample:
+            message = f"option sample: {self.options.sample} is wrong, there is no sample with JOBDIR, expected 0"
+            self.config_errors.append(ConfigError(self.options.url or None, message))
+        self.calls: dict[int, Call] = {}  # those that have begun and not ended
+        self.known = 0  # sitemaps that were asked for, of all calls
+        self._started = self._ended = self._failed = 0  # calls
+        self._asked = 0  # calls that requests of a subclass began
+        self._exhausted = False  # whether all starts were taken
+        self._room = asyncio.Event()  # set when there may be room for another start
         # One document is read at a time: reading is bound by the CPU, and what is exported keeps the pages of a document
-        # together. Downloads go on meanwhile.
+        # together. Downloads go on meanwhile. Whatever else ends a document waits its turn as well, so that the journal
+        # is written between documents.
         self._reading = asyncio.Lock()
+        self._is_half_done = False
         # The next one is opened meanwhile (unpacked, and checked by libxml2, which lets go of the GIL). Each stays in the
         # thread that it was opened in: one that lxml reads partly in one and partly in another has names from the
         # dictionaries of both, and the process dies when it is freed.
@@ -105,65 +133,149 @@ class SitemapSpider(PageRequests):
         for _ in range(_READERS):
             self._readers.put_nowait(ThreadPoolExecutor(1, "sitemapcrawl-reader"))
         self._findings: FindingsFile | None = None
-        self._abandoned = False
-        self._stopped = False  # max_urls left something out: nothing is requested or read any more
 
     def _open_findings(self) -> None:
         if self.options.lint is None or self.config_errors:
             return
         from sitemapcrawl.exporters.findings import FindingsFile  # the linter costs nothing where it is not asked for
 
+        resumed = self._job_dir is not None and Path(self._job_dir, JOURNAL).exists()
         try:
-            self._findings = FindingsFile(self.options.lint)
+            self._findings = FindingsFile(self.options.lint, append=resumed)
         except OSError as error:
             problem = f"option lint: {self.options.lint!r} cannot be written ({error.strerror})"
-            self.config_errors.append(ConfigError(self.options.url, problem))
+            self.config_errors.append(ConfigError(self.options.url or None, problem))
+
+    @property
+    def start_read(self) -> bool:
+        """Whether the documents of all starts were read to their end."""
+        return self._ended > 0 and not self._failed and not self.calls
 
     # Requests
 
     async def start(self) -> AsyncIterator[Any]:
         options = self.options
         logger.info("Options: %s", options.describe())
+        settings = self.crawler.settings
+        kept = settings.getdict("FEEDS") or settings.getdict("ITEM_PIPELINES") or getattr(self.crawler, "keeps_items", False)
+        if not kept and not self.requests_pages and not self.config_errors:
+            logger.warning("There is neither a feed nor a pipeline: pages are counted, not kept. -O urls.jsonl keeps them.")
+        remaining = starts(options)
+        if not self.config_errors and self._job_dir:
+            await self._open_journal(remaining)
         if self.config_errors:
             self.report(self.config_errors)
             return
+        # The engine takes what this yields as fast as it can, so this bounds what waits and what is worked on.
+        async for request in self._resume():
+            yield request
+        while not self._abandoned and (url := await anext(remaining, None)) is not None:
+            call = self._begin(url)
+            async for request in self._first_requests(call):
+                yield request
+            if options.several:
+                await self._until_there_is_room()
+        self._exhausted = not self._abandoned
+        if self._exhausted and not self._started:
+            message = f"option urls_file: {options.urls_file!r} holds no URL, expected one a line"
+            self.config_errors.append(ConfigError(None, message))
+            self.report(self.config_errors)
+
+    async def _until_there_is_room(self) -> None:
+        """Wait until another start may be taken.
+
+        That is when fewer calls are open than documents may be worked on, so that a slow site does not hold up the rest,
+        or when there is nothing to send. One at a time, a call has to come to its end first.
+        """
+        await asyncio.sleep(0)  # of starts that are no URLs there may be many in a row
+        while not self._abandoned and self._is_busy():
+            self._room.clear()
+            await self._room.wait()
+
+    def _is_busy(self) -> bool:
+        engine, options = self.crawler.engine, self.options
+        assert engine is not None
+        most = (options.max_concurrency or _OPEN_CALLS) if options.multi_thread else 1
+        if len(self.calls) < most:
+            return False
+        return engine.needs_backout() or (engine.scheduler is not None and engine.scheduler.has_pending_requests())
+
+    def _begin(self, url: str) -> Call:
+        self._started += 1
+        call = self._call(self._started, url)
+        key = self._start_key(call)
+        call.counters.begin(key)
+        self.known += 1
+        if self.journal is not None:
+            self.journal.begin(call.state(), key, call.depth)
+        return call
+
+    def _call(self, number: int, url: str) -> Call:
+        options = self.options
+        counters = Counters(options.max_sitemaps, options.max_urls, options.max_validation_errors)
+        sample: Reservoir[Page] | None = Reservoir(options.sample) if options.sample else None
+        call = self.calls[number] = Call(number, url, counters, url if options.several else None, sample)
+        return call
+
+    def _start_key(self, call: Call) -> str:
+        try:
+            return request_url(call.url) if self.options.content is None else key_of(call.url)
+        except ValueError:  # no URL that could be requested, as will be told
+            return call.url
+
+    async def _first_requests(self, call: Call) -> AsyncIterator[Request]:
+        """Yield what *call* begins with: the request for its document, or those that the file in its place leads to."""
+        options, depth, key = self.options, call.depth, self._start_key(call)
         if options.content is not None:
             body = await run_in_thread(_read_file, options.content, options.max_response_size)
-            self.counters.requested.add(key_of(options.url))
             # What start() yields is sent in the order in which it is yielded.
-            async for request in self._read_requests(body, options.url, _start_depth(options.url), None, start=True):
-                yield request
-            return
-        urls = [options.url, *(url for url in self.sitemap_urls[1:] if options.url == self.sitemap_urls[0])]
-        for url in urls:
-            try:
-                check_start(url)
-            except ValueError as error:
-                self._fail_start(ValidationError(url, str(error)))
-                self.report([self.start_error])
-                continue
-            key = request_url(url)
-            self.counters.requested.add(key)
-            request = self._request(key, url, _start_depth(url), start=True)
-            request.meta[ADMITTED] = True
             if self.requests_pages:
-                self.document_begun()
-            yield request
+                async for request in self._read_for_pages(call, key, body, call.url, depth, None, start=True):
+                    yield request
+                return
+            for child in await self._read(call, key, body, call.url, depth, None, start=True):
+                yield self._request(call, child, child, depth + 1)
+            return
+        try:
+            check_start(call.url)
+        except ValueError as error:
+            message = str(error)
+            if structure_fault(call.url) == "relative" and structure_fault(f"https://{call.url}") is None:
+                message += f"; did you mean 'https://{call.url}'?"
+            async with self._turn():
+                call.done = True
+                call.error = ValidationError(call.url, message)
+                self.report([call.error], call)
+                await self._settle(call, Done(key, depth=depth))
+            return
+        request = self._request(call, key, call.url, depth, start=True)
+        request.meta[ADMITTED] = True
+        if self.requests_pages:
+            self.document_begun()
+        yield request
 
-    def _fail_start(self, error: SitemapError) -> None:
-        """Note that a document that the crawl began with could not be read."""
-        self.start_done = True
-        self.start_read = False
-        self.start_error = self.start_error or error
-
-    def _request(self, key: str, url: str, depth: int, *, start: bool = False) -> Request:
+    def _request(self, call: Call, key: str, url: str, depth: int, *, start: bool = False) -> Request:
         # Callbacks by name and plain values only, so that a scheduler can store the request. Whether a sitemap was
         # requested before is for the counters to say: Scrapy's fingerprint takes ?a&b and ?b&a for the same.
-        kwargs: dict[str, Any] = {"url": url, "depth": depth}
+        kwargs: dict[str, Any] = {"url": url, "depth": depth, "call": call.id}
         if start:
             kwargs["start"] = True
-        request = Request(key, self._parse_sitemap, errback=self.failed, cb_kwargs=kwargs, dont_filter=True)
-        return self.document_request(request) if self.requests_pages else request
+        meta = {JOURNALLED: True} if self.journal is not None else None
+        request = Request(key, self._parse_sitemap, errback=self.failed, cb_kwargs=kwargs, dont_filter=True, meta=meta)
+        if self.requests_pages:
+            request.meta[_RUN] = self._run
+            self.document_request(request)
+        return request
+
+    def _call_of(self, request: Request) -> Call | None:
+        """Return the call of *request*; none if it has ended, or if the request is not for one of our documents."""
+        if request.callback != self._parse_sitemap:
+            return None
+        # Where pages are requested, JOBDIR brings back requests for documents. These are not needed: the starts, which
+        # lead to them, are read again.
+        if self.requests_pages and request.meta.get(_RUN) != self._run:
+            return None
+        return self.calls.get(request.cb_kwargs.get("call", 0))
 
     def admit(self, request: Request) -> bool | None:
         """Return whether *request*, one of this spider's that is about to be sent first, is still of use.
@@ -173,161 +285,233 @@ class SitemapSpider(PageRequests):
         if request.callback != self._parse_sitemap:
             self.page_sent(request)
             return None
-        counters, key = self.counters, request.cb_kwargs.get("url")
-        if key is None:
-            return True
-        if self._stopped or key in counters.served:
+        if "call" not in request.cb_kwargs:
+            return not self._abandoned  # a request that a subclass has made
+        key, call = request.cb_kwargs["url"], self._call_of(request)
+        if call is None or self._is_over(call) or key in call.counters.served:
             return False
         if self.options.multi_thread:
             return True  # counted when it was scheduled
-        if key in counters.requested:
+        if key in call.counters.requested:
             return False
-        if not counters.sitemaps_left():
-            self.leave_out_sitemaps(1 + len(self._drain()))
+        if not call.counters.sitemaps_left():
+            self.leave_out_sitemaps(1 + self._drain(call), call)
             return False
-        counters.request(key)
+        call.counters.request(key)
+        self.known += 1
         return True
 
-    def _drain(self) -> list[Request]:
-        """Take everything out of the scheduler, and return what was of use until now.
+    def _drain(self, call: Call) -> int:
+        """Take the requests of *call* out of the scheduler, and return how many were of use until now.
 
         One by one through the downloader, fifty thousand requests that are not sent would take many seconds.
         """
         if self.requests_pages:
-            return self.drain_documents()
-        scheduler, counters = self.crawler.engine.scheduler, self.counters
-        found = []
+            return self.drain_documents(call)
+        assert self.crawler.engine is not None
+        scheduler, counters = self.crawler.engine.scheduler, call.counters
+        found = 0
+        queued: list[Request] = []  # of other calls: starts, which come out in the order in which they went in,
+        stacked: list[Request] = []  # and all others, of which the last in was the first out
         while scheduler is not None and (request := scheduler.next_request()) is not None:
-            key = request.cb_kwargs.get("url")
-            if ADMITTED in request.meta or self.options.multi_thread or not (key and counters.is_known(key)):
-                found.append(request)
+            if self._call_of(request) is not call:
+                (queued if request.meta.get("is_start_request") else stacked).append(request)
+                continue
+            call.outstanding -= 1
+            if ADMITTED in request.meta or self.options.multi_thread or not counters.is_known(request.cb_kwargs["url"]):
+                found += 1
+        for request in [*queued, *reversed(stacked)]:
+            assert scheduler is not None
+            scheduler.enqueue_request(request)
         return found
 
     # Responses
 
     async def _parse_sitemap(
-        self, response: Response, url: str | None = None, depth: int = 0, start: bool = False
+        self, response: Response, url: str | None = None, depth: int = 0, call: int | None = None, start: bool = False
     ) -> AsyncIterator[Any]:
-        """Read a document that was fetched from *url*; *depth* is the level of index that it stands at."""
+        """Read a document that was fetched from *url*; *depth* is the level of index that it stands at.
+
+        *call* is the number of the call that it was fetched for. A request that a subclass has made has none: it is a
+        start of its own.
+        """
         try:
-            url = url or response.url  # a request that a subclass has made
-            if start:
-                self.start_done = True
-            if self._stopped:
+            assert response.request is not None
+            of = self._call_of(response.request)
+            if call is None and not self._abandoned:
+                self._asked += 1
+                # Below zero: those of the journal are the starts of the options, which it counts.
+                of = self._call(-self._asked, url or response.url)
+                of.counters.begin(self._start_key(of))
+                self.known += 1
+                start, depth = True, of.depth
+                if self.requests_pages:
+                    self.document_begun()
+            if of is None or self._abandoned:
                 return
+            url = url or of.url
             if response.status != 200:
-                self._lose(NetworkError(url, explain_status(response)), start=start)
+                await self._lose(of, NetworkError(url, explain_status(response)), depth, start=start)
                 return
             served = (response.url if response.meta.get("redirect_urls") else url).partition("#")[0]
-            robots = start and is_robots(url)
-            async for request in self._read_requests(response.body, served, depth, response, start=start, robots=robots):
-                yield request
+            key = self._start_key(of) if start else url
+            if self.requests_pages:
+                async for request in self._read_for_pages(of, key, response.body, served, depth, response, start=start):
+                    yield request
+                return
+            keys = await self._read(of, key, response.body, served, depth, response, start=start)
+            # The queue is last in, first out. What is first in it may have stopped the crawl before the last is.
+            while keys and not self._is_over(of):
+                child = keys.pop()
+                yield self._request(of, child, child, depth + 1)
+            if keys and not self._abandoned:
+                await self._forget(of, len(keys))
         finally:
             if self.requests_pages:
                 self.document_done()
 
-    async def _read_requests(
-        self, body: bytes, url: str, depth: int, response: Response | None, *, start: bool, robots: bool | None = None
-    ) -> AsyncIterator[Any]:
-        """Read the document *body*, served from *url*, and yield the requests that it leads to."""
-        robots = start and is_robots(url) if robots is None else robots
-        if self.requests_pages:
-            async for request in self._read_for_pages(body, url, depth, response, start=start, robots=robots):
-                yield request
-            return
-        keys = await self._read(body, url, depth, response, start=start, robots=robots)
-        if response is None:
-            # What start() yields is sent in the order in which it is yielded.
-            keys.reverse()
-        # The queue is last in, first out. What is first in it may have stopped the crawl before the last is.
-        while keys and not self._stopped:
-            key = keys.pop()
-            yield self._request(key, key, depth + 1)
-        if keys:
-            self.count("sitemaps/left_out", len(keys))
-
-    def failed(self, failure: Failure) -> None:
+    async def failed(self, failure: Failure) -> None:
         """Record why a document could not be fetched."""
         request: Request = failure.request  # type: ignore[attr-defined]
-        start = bool(request.cb_kwargs.get("start"))
-        if start:
-            self.start_done = True
-        if not self._stopped and not isinstance(failure.value, NotAdmitted):
-            assert failure.value is not None
-            explanation = explain(failure.value, request)
-            url = request.cb_kwargs.get("url", request.url)
-            self._lose(NetworkError(url, explanation.message, explanation.limit), start=start)
-        if self.requests_pages:
-            self.document_done()
+        try:
+            call = self._call_of(request)
+            if call is None or self._abandoned:
+                return
+            arguments = request.cb_kwargs
+            error = None
+            if not isinstance(failure.value, NotAdmitted):
+                assert failure.value is not None
+                explanation = explain(failure.value, request)
+                error = NetworkError(arguments["url"], explanation.message, explanation.limit)
+            await self._lose(call, error, arguments["depth"], start=arguments.get("start", False), url=arguments["url"])
+        finally:
+            if self.requests_pages:
+                self.document_done()
 
-    def _lose(self, error: SitemapError, *, start: bool = False) -> None:
-        if start:
-            self._fail_start(error)
-        self.count("sitemaps/failed")
-        self.report([error])
+    async def _lose(self, call: Call, error: NetworkError | None, depth: int, *, start: bool, url: str | None = None) -> None:
+        """Record that a document could not be fetched, or (without *error*) that there is no need for it any more."""
+        url = url or (error.url if error else None)
+        assert url is not None
+        async with self._turn():
+            if start:
+                call.done = True
+                call.error = call.error or error
+            if error is not None and not call.stopped:
+                self.count("sitemaps/failed")
+                self.report([error], call)
+            await self._settle(call, Done(self._start_key(call) if start else url, depth=depth))
 
     # Documents
 
     async def _read(
-        self, body: bytes, url: str, depth: int, response: Response | None, *, start: bool, robots: bool
+        self, call: Call, key: str, body: bytes, url: str, depth: int, response: Response | None, *, start: bool
     ) -> list[str]:
-        """Read the document *body*, served from *url*, deliver what is in it and return the keys of what it leads to."""
-        if not self.counters.serve(key_of(url)):
+        """Read the document *body*, served from *url*, deliver what is in it and return the keys of what it leads to.
+
+        *key* is the one that it was requested by.
+        """
+        served = key_of(url)
+        if start:
+            call.done = True
+        if call.stopped or not call.counters.serve(served):
+            await self._lose(call, None, depth, start=start, url=key)
             return []
-        reading = DocumentReading(self, url, depth, response)
+        reading = DocumentReading(self, call, url, depth, response)
+        done = Done(key, served, depth, counted=self.options.multi_thread)
         thread = await self._readers.get()
         try:
-            if self.reads_entries:
-                async with self._reading:
-                    if not self._stopped:
-                        await self.read_filtered(reading, body, url, robots)
-                return reading.end(start=start)
-            batches = await _run(thread, self._open, body, url, robots)
-            async with self._reading:
-                if self._stopped:
-                    return []
-                batch = await _run(thread, next, batches, None)
-                finished = ""
-                while batch and not self._abandoned:
-                    # The next batch is read while this one is delivered.
-                    upcoming = _run(thread, next, batches, None)
-                    try:
-                        finished = await reading.take(batch)
-                    finally:
-                        try:
-                            batch = await upcoming
-                        except Exception:
-                            if not finished:
-                                raise
-                            batch = []  # what is left is left out, whatever is wrong with it
-                    if finished:
-                        self._reach_max_urls(more=finished == "more" or batch is not None)
-                        break
-        except Exception as error:
-            if self._stopped and isinstance(error, ParseError):
-                return []
-            self._note_fault(reading, url, error)
+            problem: Exception | None = None
+            batches: Iterator[Sequence[Any]] = iter(())
+            robots = start and is_robots(call.url)
+            try:
+                if not self.reads_entries:
+                    batches = await _run(thread, self._open, body, url, robots)
+            except Exception as error:
+                problem = error
+            async with self._turn():
+                children: list[str] = []
+                if not self._is_over(call):
+                    if self.reads_entries:
+                        children = await self._take_filtered(reading, call, body, url, robots)
+                    else:
+                        children = await self._take(reading, call, thread, batches, problem, url)
+                    problem = None  # its traceback has this frame, and so would keep the document
+                    if start:
+                        call.read, call.error = reading.fault is None, reading.fault
+                if self._abandoned:
+                    return []  # it was not read to its end, and so is not done
+                done.children = children[::-1]
+                if self.journal is not None:
+                    listed = call.counters.listed
+                    done.listed = [(name, (entry := listed[name]).loc, entry.lastmod, entry.sitemap) for name in reading.listed]
+                await self._settle(call, done)
+                return children
         finally:
             self._readers.put_nowait(thread)
-        return reading.end(start=start)
+
+    async def _take(
+        self, reading: DocumentReading, call: Call, thread: ThreadPoolExecutor, batches: Iterator[Sequence[Any]],
+        problem: Exception | None, url: str,
+    ) -> list[str]:  # fmt: skip
+        """Take the batches of one document, and return the keys of what it leads to."""
+        try:
+            if problem is not None:
+                raise problem
+            batch = await _run(thread, next, batches, None)
+            finished = ""
+            while batch and not self._abandoned:
+                # The next batch is read while this one is delivered.
+                upcoming = _run(thread, next, batches, None)
+                try:
+                    finished = await reading.take(batch)
+                finally:
+                    try:
+                        batch = await upcoming
+                    except Exception:
+                        if not finished:
+                            raise
+                        batch = []  # what is left is left out, whatever is wrong with it
+                if finished:
+                    self._reach_max_urls(call, more=finished == "more" or batch is not None)
+                    break
+        except Exception as error:
+            self._note_fault(reading, call, url, error)
+        return reading.end()
+
+    async def _take_filtered(self, reading: DocumentReading, call: Call, body: bytes, url: str, robots: bool) -> list[str]:
+        """Do what :meth:`_take` does with what the hooks of a subclass let through."""
+        try:
+            await self.read_filtered(call, reading, body, url, robots)
+        except Exception as error:
+            self._note_fault(reading, call, url, error)
+        return reading.end()
 
     async def _read_for_pages(
-        self, body: bytes, url: str, depth: int, response: Response | None, *, start: bool, robots: bool
+        self, call: Call, key: str, body: bytes, url: str, depth: int, response: Response | None, *, start: bool
     ) -> AsyncIterator[Request]:
         """Read the document *body* and yield the requests for its pages; those for the sitemaps that it lists wait."""
-        if not self.counters.serve(key_of(url)):
+        served = key_of(url)
+        if start:
+            call.done = True
+        if call.stopped or not call.counters.serve(served):
+            await self._lose(call, None, depth, start=start, url=key)
             return
-        reading = DocumentReading(self, url, depth, response)
+        reading = DocumentReading(self, call, url, depth, response)
         try:
-            async for request in self.read_pages(reading, body, url, robots):
+            async for request in self.read_pages(call, reading, body, url, start and is_robots(call.url)):
                 yield request
         except Exception as error:
-            self._note_fault(reading, url, error)
-        keys = reading.end(start=start)
-        if not self._stopped:
-            self.queue_documents(keys, depth + 1)
+            self._note_fault(reading, call, url, error)
+        if start:
+            call.read, call.error = reading.fault is None, reading.fault
+        keys = reading.end()
+        async with self._turn():
+            if self._is_over(call):
+                keys = []
+            self.queue_documents(call, keys, depth + 1)
+            await self._settle(call, Done(key, served, depth, keys, counted=self.options.multi_thread))
 
-    def _note_fault(self, reading: DocumentReading, url: str, error: Exception) -> None:
+    def _note_fault(self, reading: DocumentReading, call: Call, url: str, error: Exception) -> None:
         if isinstance(error, ParseError):
             # Who keeps the error, as the summary does, must not keep what the reader had in its hands when it raised it.
             error.__traceback__ = error.__context__ = None
@@ -336,7 +520,57 @@ class SitemapSpider(PageRequests):
             # A mistake of ours, or of a hook, must cost one document, and be told.
             logger.error("Error reading %s", url, exc_info=error)
             reading.fault = ParseError(url, f"the document could not be read: {type(error).__name__}: {error}")
-        self.report([reading.fault])
+        self.report([reading.fault], call)
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        """Wait for the turn to end a document, and note whether that was done."""
+        async with self._reading:
+            self._is_half_done = True
+            yield
+            self._is_half_done = False
+
+    async def _settle(self, call: Call, done: Done) -> None:
+        """Note that a document of *call* is done, whose turn it is."""
+        self.known += len(done.children) if done.counted else 0
+        call.outstanding += len(done.children) - 1
+        await self._end_or_save(call, done)
+
+    async def _forget(self, call: Call, count: int) -> None:
+        """Note that *count* documents of *call* are not asked for any more."""
+        async with self._turn():
+            call.outstanding -= count
+            await self._end_or_save(call, None)
+
+    async def _end_or_save(self, call: Call, done: Done | None) -> None:
+        if call.id not in self.calls:
+            return
+        # A call that comes to its end while the crawl is closed counts as cut short, unless it would be resumed.
+        ended = call.outstanding <= 0 and (self.journal is not None or not self._is_closing())
+        if ended:
+            await self._end(call)
+        if self.journal is not None:
+            if call.id > 0:
+                await self._save(call, done, ended=ended)
+            else:
+                await self._save(None, None)
+
+    async def _end(self, call: Call) -> None:
+        """Deliver what was kept for the end of *call*, and let go of it."""
+        await self._deliver_sample(call)
+        self._let_go(call)
+
+    def _let_go(self, call: Call) -> None:
+        del self.calls[call.id]
+        self._room.set()
+        self._ended += 1
+        self._failed += not call.read
+        if not call.read:
+            self.start_error = self.start_error or call.error
+        self.count("starts/read" if call.read else "starts/failed")
+        if call.counters.listed:
+            entries = list(call.counters.listed.values())
+            self.crawler.signals.send_catch_log(sitemaps_listed, sitemaps=entries, spider=self)
 
     def _open(self, body: bytes, url: str, robots: bool) -> Iterator[Sequence[Any]]:
         options = self.options
@@ -349,7 +583,9 @@ class SitemapSpider(PageRequests):
                 self._findings.add(body, url)
         return document.batches(self._batch_size)
 
-    async def deliver(self, pages: Sequence[Page], sitemap: str | None, response: Response | None) -> None:
+    async def deliver(
+        self, pages: Sequence[Page], sitemap: str | None, response: Response | None, start: str | None = None
+    ) -> None:
         """Send *pages* down the item path and wait until they are through."""
         # Not yielded: Scrapy takes what a callback yields into a queue and works on it in parallel, so that the order
         # would be lost and reading would run ahead of the pipelines.
@@ -358,111 +594,227 @@ class SitemapSpider(PageRequests):
             for page in pages:
                 await scrape(page, response=response)
         elif pages:
-            await scrape(PageBatch(pages, sitemap, response), response=response)
+            await scrape(PageBatch(pages, sitemap, response, start), response=response)
 
-    def _reach_max_urls(self, *, more: bool) -> None:
-        """Stop the crawl if the pages are as many as allowed and anything is left to be read."""
-        waiting = self._drain()
-        engine = self.crawler.engine
-        slot = engine.scraper.slot
-        assert slot is not None
-        others = len(engine.downloader.active) + len(slot.active) + len(slot.queue) - 1
-        self._stopped = True
-        if more or waiting or others > 0:
-            self.count("sitemaps/left_out", len(waiting) + max(0, others))
-            self.reach("max_urls")
+    def _reach_max_urls(self, call: Call, *, more: bool) -> None:
+        """Stop *call* if the pages are as many as allowed and anything is left to be read."""
+        waiting = self._drain(call)
+        others = max(0, call.outstanding - 1)  # under way, besides the document that is being read
+        call.stopped = True
+        if more or waiting or others:
+            self.count("sitemaps/left_out", waiting + others)
+            self.reach("max_urls", call)
+
+    def _is_over(self, call: Call) -> bool:
+        """Return whether nothing more of *call* is requested or read."""
+        return call.stopped or self._abandoned
 
     def abandon(self) -> None:
-        """Read no further, and request nothing more: nobody wants what is left."""
-        self._stopped = self._abandoned = True
-        self._drain()
+        """Read no further, and request nothing more: nobody wants what is left.
 
-    def leave_out_sitemaps(self, count: int) -> None:
+        A journal does not hear of it: what is left can be read when the crawl is resumed.
+        """
+        self._abandoned = True
+        self._room.set()
+        self.waiting_documents.clear()
+        assert self.crawler.engine is not None
+        scheduler = self.crawler.engine.scheduler
+        while not self.requests_pages and scheduler is not None and scheduler.next_request() is not None:
+            pass
+
+    def leave_out_sitemaps(self, count: int, call: Call) -> None:
         self.count("sitemaps/left_out", count)
-        self.reach("max_sitemaps")
+        self.reach("max_sitemaps", call)
 
-    def reach(self, limit: str) -> None:
-        if self.counters.reach(limit):
+    def reach(self, limit: str, call: Call) -> None:
+        if call.counters.reach(limit):
             message = _LIMIT_MESSAGES[limit].format(getattr(self.options, limit))
-            self.report([ParseError(self.options.url, message, limit)])
+            self.report([ParseError(call.url, message, limit)], call)
+
+    # The journal
+
+    async def _open_journal(self, remaining: AsyncIterator[str]) -> None:
+        """Open the journal in JOBDIR, and pass over the starts that were taken already."""
+        assert self._job_dir is not None
+        try:
+            journal = Journal(str(Path(self._job_dir, JOURNAL)))
+            try:
+                await _pass_over(remaining, journal)
+            except JournalError:
+                journal.close()
+                raise
+        except JournalError as error:
+            self.config_errors.append(ConfigError(self.options.url or None, f"setting JOBDIR: {error}"))
+            return
+        self.journal = journal
+        self._started, self._ended, self._failed = journal.started, journal.ended, journal.failed
+        if sizes := journal.files():
+            self.crawler.signals.send_catch_log(crawl_resumed, sizes=sizes)
+        await self._save(None, None)
+
+    async def _resume(self) -> AsyncIterator[Request]:
+        """Yield the requests that the journal has waiting."""
+        if self.journal is None or not self._started:
+            return
+        waiting = self.journal.waiting()
+        asked = Counter(number for number, _, _ in waiting)
+        for state in self.journal.calls():
+            call = self._call(state.id, state.url)
+            call.restore(state, self.journal, 0 if state.stopped else asked[state.id])
+            self._count_waiting(call, [key for number, key, _ in waiting if number == call.id])
+            self.known += call.outstanding
+            if not call.outstanding:
+                async with self._turn():
+                    await self._end_or_save(call, None)
+        logger.info("The crawl goes on: %s sitemaps wait, %s starts have ended", f"{self.known:,}", f"{self._ended:,}")
+        for number, key, depth in waiting:
+            resumed = self.calls.get(number)
+            if resumed is None:
+                continue
+            if resumed.stopped:
+                await self._forget(resumed, 1)
+            elif not resumed.done and key == self._start_key(resumed):
+                async for request in self._first_requests(resumed):
+                    yield request
+            else:
+                yield self._request(resumed, key, key, depth)
+            await self._until_there_is_room()
+
+    def _count_waiting(self, call: Call, keys: list[str]) -> None:
+        """Count *keys* as requested where that is done beforehand: ``multi_thread`` may be another than before."""
+        counters, first = call.counters, self._start_key(call)
+        for key in keys:
+            if self.options.multi_thread and key not in counters.requested:
+                counters.request(key)
+            elif not self.options.multi_thread and key in counters.requested and key != first:
+                counters.unrequest(key)
+
+    async def _save(self, call: Call | None, done: Done | None, *, ended: bool = False) -> None:
+        """Write what is done into the journal, once its pages are in the feeds."""
+        assert self.journal is not None
+        sizes: dict[str, int] = {}
+        try:
+            for _, result in await self.crawler.signals.send_catch_log_async(documents_saving):
+                if isinstance(result, Failure):
+                    return  # the signal has logged it; the document is read once more when the crawl is resumed
+                sizes.update(result or {})
+            self.journal.save(call.state() if call else None, done, sizes, ended=ended)
+        except (sqlite3.Error, OSError):
+            logger.error("The journal could not be written", exc_info=True)
 
     # Records
 
-    def report(self, errors: list[Any]) -> None:
-        """Record *errors*; of the validation errors as many as there is room for."""
-        room = self.counters.validation_errors_left()
+    def report(self, errors: list[Any], call: Call | None = None) -> None:
+        """Record *errors* of *call*; of the validation errors as many as there is room for."""
+        room = call.counters.validation_errors_left() if call else NO_LIMIT
         kept: list[SitemapError] = []
         for error in errors:
             if type(error) is ValidationError:
                 if room <= 0:
                     continue
                 room -= 1
-                self.counters.validation_errors += 1
+                if call:
+                    call.counters.add_validation_errors(1)
             kept.append(error)
         found = Counter(f"errors/{error.type}" for error in kept)
         found.update(f"limits/{error.limit}" for error in kept if error.limit)
         for stat, count in found.items():
             self.count(stat, count)
         if kept:
+            if call:
+                call.mark_records(kept)
             self.crawler.signals.send_catch_log(errors_found, errors=kept, spider=self)
-        if len(kept) < len(errors):
-            self.reach("max_validation_errors")
+        if call and len(kept) < len(errors):
+            self.reach("max_validation_errors", call)
 
     def count(self, stat: str, count: int = 1) -> None:
         self.crawler.stats.inc_value(f"sitemapcrawl/{stat}", count)
 
-    async def _deliver_sample(self) -> None:
-        if self.sample is not None:
-            pages = self.sample.take()
+    async def _last_items(self) -> None:
+        """Deliver the samples of calls that have not ended; note how long the files are when all items are there."""
+        for call in list(self.calls.values()):
+            await self._deliver_sample(call)
+        if self.journal is not None and not self._is_half_done and not self._abandoned:
+            await self._save(None, None)
+
+    async def _deliver_sample(self, call: Call) -> None:
+        if call.sample is not None:
+            pages, call.sample = call.sample.take(), None
             size = max(2, self._batch_size)
             for index in range(0, len(pages), size):
-                await self.deliver(pages[index : index + size], None, None)
+                await self.deliver(pages[index : index + size], None, None, call.mark)
 
     def _deliver_late(self) -> None:
-        """Deliver the sample when nothing else is left: the item processor of the project does not say when it closes."""
-        if self.sample is not None and (pages := self.sample.take()):
-            self.sample = None
-            self._late = asyncio.ensure_future(self.deliver(pages, None, None))
+        """Deliver samples when nothing else is left: the item processor of the project does not say when it closes."""
+        calls = [call for call in self.calls.values() if call.sample is not None]
+        if calls:
+            self._late = asyncio.ensure_future(self._deliver_samples(calls))
             raise DontCloseSpider
+
+    async def _deliver_samples(self, calls: list[Call]) -> None:
+        for call in calls:
+            await self._deliver_sample(call)
 
     def _finish(self, reason: str) -> None:
         """Record what is known only now: that the crawl was cut short, and the sitemaps that were listed."""
-        if reason != "finished" and not self.config_errors:
-            message = f"the crawl was cut short: {_REASONS.get(reason, reason)}"
-            for request in [] if self.crawler.settings.get("JOBDIR") else self._drain():  # a queue on disk is closed already
-                if ADMITTED in request.meta and not request.cb_kwargs.get("start"):
-                    # Under way: it was to be tried again, or redirected.
-                    self._lose(NetworkError(request.cb_kwargs["url"], message))
-            ended = sum(self.crawler.stats.get_value(f"sitemapcrawl/sitemaps/{end}", 0) for end in ("read", "failed"))
-            if (unread := len(self.counters.requested) - ended) > 0:
-                self.count("sitemaps/left_out", unread)
-            if not self.start_done:
-                self._lose(NetworkError(self.options.url, message), start=True)
-            elif self.start_read or self.counters.requests:  # also below an index that was cut off itself
-                self.report([ParseError(self.options.url, message)])
         while not self._readers.empty():
             self._readers.get_nowait().shutdown(wait=False)
         if self._findings is not None:
             self._findings.close()
-        if self.counters.listed:
-            entries = list(self.counters.listed.values())
-            self.crawler.signals.send_catch_log(sitemaps_listed, sitemaps=entries, spider=self)
+        if self.config_errors:
+            return
+        if self.journal is not None:
+            self.journal.close()
+            if reason != "finished":
+                logger.info("The crawl can be resumed: start it again with the same options and the same JOBDIR")
+                return
+        under_way = self._under_way() if reason != "finished" and self.calls else {}
+        for call in list(self.calls.values()):
+            if reason != "finished":
+                self._cut_short(call, f"the crawl was cut short: {REASONS.get(reason, reason)}", under_way.get(call.id, []))
+            self._let_go(call)
+        if reason != "finished" and self.options.several and not self._exhausted:
+            logger.warning("The crawl was cut short after %s starts; the others were not begun", f"{self._started:,}")
+
+    def _under_way(self) -> dict[int, list[str]]:
+        """Return, by call, the URLs of the documents that were to be tried again or redirected, but for those of starts."""
+        if self.requests_pages:
+            return {}  # what is in the scheduler is pages, and with JOBDIR its queues are closed already
+        assert self.crawler.engine is not None
+        scheduler = self.crawler.engine.scheduler
+        found: dict[int, list[str]] = {}
+        while scheduler is not None and (request := scheduler.next_request()) is not None:
+            call = self._call_of(request)
+            if call is not None and ADMITTED in request.meta and not request.cb_kwargs.get("start"):
+                found.setdefault(call.id, []).append(request.cb_kwargs["url"])
+        return found
+
+    def _cut_short(self, call: Call, message: str, under_way: list[str]) -> None:
+        """Record that *call* has not come to its end, nor the documents *under_way*."""
+        if call.stopped:
+            under_way = []
+        lost = [*under_way, *([] if call.done else [call.url])]
+        if lost:
+            self.count("sitemaps/failed", len(lost))
+            errors = [NetworkError(url, message) for url in lost]
+            if not call.done:
+                call.error = errors[-1]
+            self.report(errors, call)
+        if call.done and (call.read or call.counters.requests):  # also below an index that was cut off itself
+            self.report([ParseError(call.url, message)], call)
+        if not call.stopped and call.outstanding > len(lost):
+            self.count("sitemaps/left_out", call.outstanding - len(lost))
 
 
-_REASONS = {
-    "shutdown": "it was interrupted",
-    "closespider_timeout": "the time of CLOSESPIDER_TIMEOUT was up",
-    "closespider_itemcount": "CLOSESPIDER_ITEMCOUNT was reached",
-    "closespider_pagecount": "CLOSESPIDER_PAGECOUNT was reached",
-    "closespider_errorcount": "CLOSESPIDER_ERRORCOUNT was reached",
-    "memusage_exceeded": "the memory of MEMUSAGE_LIMIT_MB was used up",
-    "start_error": "its start failed",
-}
-
-
-def _start_depth(url: str) -> int:
-    """Return the level of a document that the crawl begins with: a robots.txt is none, what it names is level 0."""
-    return -1 if is_robots(url) else 0
+async def _pass_over(remaining: AsyncIterator[str], journal: Journal) -> None:
+    """Take as many starts as were taken before from *remaining*; the last one has to be the same."""
+    count, last = journal.started, None
+    for _ in range(count):
+        last = await anext(remaining, None)
+    if count and last != journal.last_start:
+        raise JournalError(
+            f"its crawl had {journal.last_start!r} as start {count:,}, not {last!r}; name another folder for another crawl"
+        )
 
 
 def _run(thread: ThreadPoolExecutor, function: Callable[..., Any], *arguments: Any) -> asyncio.Future[Any]:

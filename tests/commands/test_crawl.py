@@ -88,3 +88,43 @@ def test_strict_profile_is_strict() -> None:
     finally:
         del os.environ["SCRAPY_PROJECT"]
     assert (status, out) == (0, "")
+
+
+def test_a_wrong_option_leaves_the_file_of_an_earlier_crawl_alone(tmp_path: Path) -> None:
+    urls, errors = tmp_path / "urls.jsonl", tmp_path / "errors.jsonl"
+    urls.write_text("kept\n")
+    with MockWeb({}) as web:
+        status, _, err = run(web, "-a", f"url={ROOT}", "-a", "strct=1", "-O", str(urls), "-a", f"errors={errors}")
+    assert status == 2
+    assert urls.read_text() == "kept\n"
+    assert json.loads(errors.read_text())["type"] == "config"
+    assert "strct" in err
+    assert web.requested == []
+
+
+@pytest.mark.parametrize("target", ["", "/dev/null/urls.jsonl"], ids=["folder", "no folder"])
+@pytest.mark.parametrize("option", ["-O", "errors", "sitemaps"])
+def test_a_feed_that_cannot_be_written_is_told_before_anything_is_requested(option: str, target: str, tmp_path: Path) -> None:
+    uri = target or str(tmp_path)
+    feed = ["-O", f"{uri}:jsonl"] if option == "-O" else ["-a", f"{option}={uri}:jsonl"]
+    with MockWeb({ROOT: urlset("/1")}) as web:
+        status, _, err = run(web, "-a", f"url={ROOT}", *feed)
+    assert status == 2
+    assert "cannot be written" in err
+    assert "Traceback" not in err
+    assert web.requested == []
+
+
+def test_the_summary_tells_what_was_left_out_on_purpose() -> None:
+    with MockWeb({ROOT: index("/a", "/b"), ROOT + "a": urlset("/1", "/2")}) as web:
+        status, _, err = run(web, "-a", f"url={ROOT}", "-a", "follow=/a$", "-a", "rules=/1$")
+    assert status == 0
+    assert "2 read, 0 failed, 0 left out, 1 not followed" in err
+    assert "1, 1 not matched by rules" in err
+    assert "neither a feed nor a pipeline" in err
+
+
+def test_an_address_without_its_protocol_gets_a_hint() -> None:
+    status, _, err = run(None, "-a", "url=example.com/sitemap.xml", "-O", "-:jsonl")
+    assert status == 1
+    assert "did you mean 'https://example.com/sitemap.xml'?" in err

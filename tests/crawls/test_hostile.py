@@ -300,7 +300,7 @@ class SlowPipeline:
         kind, engine = type(self), self.crawler.engine
         slot = engine.scraper.slot
         kind.seen += 1
-        kind.ahead = max(kind.ahead, self.crawler.spider.counters.pages - kind.seen)
+        kind.ahead = max(kind.ahead, self.crawler.stats.get_value("sitemapcrawl/pages", 0) - kind.seen)
         kind.documents = max(kind.documents, len(engine.downloader.active) + len(slot.active) + len(slot.queue))
         return item
 

@@ -31,3 +31,15 @@ def test_findings_of_documents_follow_each_other(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_written_is_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         FindingsFile(str(tmp_path / "missing" / "lint.jsonl"))
+
+
+def test_a_file_is_continued_behind_its_last_whole_line(tmp_path: Path) -> None:
+    path = tmp_path / "lint.jsonl"
+    path.write_text('{"file": "before"}\n{"file": "ha')
+    file = FindingsFile(str(path), append=True)
+    file.add(b"", "https://example.com/three.xml")
+    file.close()
+    assert [json.loads(line)["file"] for line in path.read_text("utf-8").splitlines()] == [
+        "before",
+        "https://example.com/three.xml",
+    ]

@@ -534,3 +534,55 @@ def test_closing_ends_a_document_that_waits_for_room() -> None:
         run = Run(Spider, web)
     assert 5 <= len(run.items) < 500
     assert run.exit_status == 1
+
+
+def test_each_of_several_starts_has_limits_of_its_own() -> None:
+    class Spider(SimplestSpider):
+        name = "several-limits"
+        sitemap_urls = [ROOT + "sitemap.xml", ROOT + "i.xml", ROOT + "sitemap_blog.xml"]
+        max_urls = 1
+
+        def parse(self, response: Any) -> Any:
+            return {"url": response.url, "start": response.meta["sitemapcrawl_page"]["start"]}
+
+    with MockWeb({**WEB, ROOT + "i.xml": index("/sitemap_shops.xml", "/sitemap.xml")}) as web:
+        run = Run(Spider, web, multi_thread="false")
+    found = sorted((item["start"].removeprefix(ROOT), item["url"].removeprefix(ROOT)) for item in run.items)
+    assert found == [("i.xml", "shop/1"), ("sitemap.xml", "product/1"), ("sitemap_blog.xml", "blog/1")]
+    assert run.stats["sitemapcrawl/limits/max_urls"] == 2
+    assert run.stats["sitemapcrawl/starts/read"] == 3
+    assert run.exit_status == 0
+
+
+def test_a_request_for_a_sitemap_that_a_subclass_makes_is_a_start() -> None:
+    class Spider(SimplestSpider):
+        name = "own-request"
+
+        async def start(self) -> Any:
+            async for request in super().start():
+                yield request
+            yield Request(ROOT + "sitemap_index.xml", self._parse_sitemap)
+
+    with MockWeb(WEB) as web:
+        run = Run(Spider, web)
+    assert {item["title"] for item in run.items} >= {"blog/1", "shop/1", "about"}
+    assert run.stats["sitemapcrawl/starts/read"] == 2
+    assert run.exit_status == 0
+
+
+def test_with_jobdir_all_documents_are_read_again_and_pages_are_not(tmp_path: Path) -> None:
+    class Spider(SimplestSpider):
+        name = "jobdir"
+        sitemap_urls = [ROOT + "robots.txt"]
+        custom_settings = {"CLOSESPIDER_ITEMCOUNT": 1, "CONCURRENT_REQUESTS": 1}
+
+    class Again(Spider):
+        custom_settings = {"CLOSESPIDER_ITEMCOUNT": 0}
+
+    with MockWeb(WEB) as web:
+        first = Run(Spider, web, {"JOBDIR": str(tmp_path)})
+        second = Run(Again, web, {"JOBDIR": str(tmp_path)})
+    assert (first.exit_status, second.exit_status) == (1, 0)
+    titles = sorted(item["title"] for item in first.items + second.items)
+    assert titles == ["about", "blog/1", "category/1", "product/1", "product/2", "shop/1"]
+    assert not (tmp_path / "sitemapcrawl.sqlite").exists()
