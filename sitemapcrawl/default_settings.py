@@ -36,6 +36,7 @@ SITEMAPCRAWL_SAMPLE = 0  # pages in a random sample, delivered in place of all; 
 
 SITEMAPCRAWL_BATCH_SIZE = 2_000  # pages that take the item path together; 1: each page is an item of its own
 SITEMAPCRAWL_CONCURRENT_PAGES = 100  # pages of a batch that asynchronous pipelines work on at a time
+SITEMAPCRAWL_WAITING_PAGES = 100  # requests for pages of a document that wait to be sent, in a spider that requests pages
 SITEMAPCRAWL_MEMORY_TARGET = 40 * 1024 * 1024  # bytes of documents that are held or on their way; 0: no bound
 SITEMAPCRAWL_TIMEOUT_FIRST = 3  # seconds for the first try where fetch_timeout is not given
 SITEMAPCRAWL_TIMEOUT_RETRIES = [10, 30]  # seconds for the tries after a time-out where fetch_timeout is not given
@@ -50,14 +51,17 @@ SITEMAPCRAWL_SITEMAP_STYLESHEET = None  # URL of an XSL stylesheet that a sitema
 
 # --- Settings of Scrapy that a crawl of sitemaps needs --------------------------------------------------------------
 
+FEEDS_EXTENSION = "scrapy.extensions.feedexport.FeedExporter"
+BATCH_FEEDS_EXTENSION = "sitemapcrawl.extensions.feeds.BatchFeedExporter"
+
 SCRAPY_SETTINGS: dict[str, Any] = {
     "SCHEDULER": "sitemapcrawl.scheduler.JournalScheduler",
     "DOWNLOADER": "sitemapcrawl.downloader.BoundedDownloader",
     "ITEM_PROCESSOR": "sitemapcrawl.itemprocessor.BatchItemProcessor",
     "LOG_FORMATTER": "sitemapcrawl.itemprocessor.PageLogFormatter",
     "EXTENSIONS": {
-        "scrapy.extensions.feedexport.FeedExporter": None,
-        "sitemapcrawl.extensions.feeds.BatchFeedExporter": 0,
+        FEEDS_EXTENSION: None,
+        BATCH_FEEDS_EXTENSION: 0,
         "sitemapcrawl.extensions.outcome.Outcome": 0,
         "sitemapcrawl.extensions.progress.Progress": -10,  # its display is gone before the summary is logged
     },
@@ -104,6 +108,14 @@ SCRAPY_SETTINGS: dict[str, Any] = {
     "URLLENGTH_LIMIT": 0,
 }
 
+# What is left of them for a spider that requests pages: all others would be about the pages, too.
+PAGES_SETTINGS: dict[str, Any] = {
+    "EXTENSIONS": SCRAPY_SETTINGS["EXTENSIONS"],
+    "DOWNLOADER_MIDDLEWARES": {
+        name: value for name, value in SCRAPY_SETTINGS["DOWNLOADER_MIDDLEWARES"].items() if "retry" not in name.lower()
+    },
+}
+
 # Above Scrapy's defaults, below what a project sets.
 ADDON_PRIORITY = 15
 
@@ -116,16 +128,21 @@ _IDLE = (
 )
 
 
-def apply(settings: Any) -> None:
+def apply(settings: Any, *, pages: bool = False) -> None:
     """Set :data:`SCRAPY_SETTINGS` in *settings* (a Scrapy ``Settings`` object) where nothing stronger is set.
 
-    Entries of dictionaries are added one by one; those that are there already stay.
+    Entries of dictionaries are added one by one; those that are there already stay. With *pages* it is
+    :data:`PAGES_SETTINGS`.
     """
-    for name, value in SCRAPY_SETTINGS.items():
+    for name, value in (PAGES_SETTINGS if pages else SCRAPY_SETTINGS).items():
         priority = settings.getpriority(name) or 0
         if isinstance(value, dict):
+            present = settings.getdict(name)
+            if FEEDS_EXTENSION in present and BATCH_FEEDS_EXTENSION not in present:
+                # The project has its own idea of what exports feeds. Two would write each file twice.
+                value = {key: own for key, own in value.items() if key != BATCH_FEEDS_EXTENSION}
             # Above what is there already: a CrawlerProcess sets that again, at its own priority, when the crawl starts.
-            settings.set(name, {**value, **settings.getdict(name)}, priority=max(priority, ADDON_PRIORITY) + 1)
+            settings.set(name, {**value, **present}, priority=max(priority, ADDON_PRIORITY) + 1)
         elif priority <= ADDON_PRIORITY:
             settings.set(name, value, priority=ADDON_PRIORITY)
 

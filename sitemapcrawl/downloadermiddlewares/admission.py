@@ -22,6 +22,8 @@ class NotAdmitted(IgnoreRequest):
 class AdmissionMiddleware:
     """Ask the spider's ``admit(request)`` once for each of its requests; one that it refuses is not sent.
 
+    One of which it says ``None`` is not for a document, and is none of our business.
+
     A retry or a redirect of a request that was admitted carries its mark and is not asked about again. This is the first
     middleware: nothing is spent on what is not sent.
     """
@@ -38,6 +40,9 @@ class AdmissionMiddleware:
     async def process_request(self, request: Request) -> None:
         if ADMITTED in request.meta:
             return
-        if not self._crawler.spider.admit(request):  # type: ignore[union-attr]
+        admitted = self._crawler.spider.admit(request)  # type: ignore[union-attr]
+        if admitted is None:
+            return
+        if not admitted:
             raise NotAdmitted("not needed any more")
         request.meta[ADMITTED] = True

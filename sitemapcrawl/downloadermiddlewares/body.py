@@ -6,7 +6,7 @@ import asyncio
 import sys
 import zlib
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from scrapy import signals
@@ -58,7 +58,10 @@ class BodyMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        middleware = cls(crawler, crawler.settings.getint("DOWNLOAD_MAXSIZE"))
+        spider: Any = crawler.spider
+        # Where a spider requests pages, too, the setting is theirs.
+        pages = getattr(spider, "requests_pages", False)
+        middleware = cls(crawler, spider.options.max_response_size if pages else crawler.settings.getint("DOWNLOAD_MAXSIZE"))
         if middleware._max_size:
             crawler.signals.connect(middleware._headers_received, signals.headers_received)
         return middleware

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from sitemapcrawl.counters import Counters
     from sitemapcrawl.journal import Journal
+    from sitemapcrawl.protocol.errors import SitemapError
     from sitemapcrawl.sampling import Reservoir
 
 
@@ -32,6 +33,7 @@ class Call:
     sample: Reservoir[Page] | None = None
     outstanding: int = 1  # documents that are asked for and not done; the first one is that of the start
     read: bool = False  # whether the document of the start was read to its end
+    error: SitemapError | None = None  # why not, once its request has come to an end
     done: bool = False  # whether its request has come to an end
     stopped: bool = False  # max_urls left something out: nothing is requested or read any more
 

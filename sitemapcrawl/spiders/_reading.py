@@ -71,6 +71,10 @@ class DocumentReading:
             await self._deliver(pages)
         return finished
 
+    def mark(self, records: Sequence[Any]) -> None:
+        """Have *records* carry the start that led to them, where there are several."""
+        self._call.mark_records(records)
+
     async def _deliver(self, pages: Sequence[Page]) -> None:
         spider, call = self._spider, self._call
         call.counters.add_pages(len(pages))

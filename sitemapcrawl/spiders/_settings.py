@@ -6,10 +6,14 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scrapy.utils.misc import load_object
 from scrapy.utils.python import without_none_values
 from w3lib.url import file_uri_to_path
 
+from sitemapcrawl import default_settings
 from sitemapcrawl.default_settings import ADDON_PRIORITY, SITEMAPCRAWL_TIMEOUT_FIRST, leave_out_idle
+from sitemapcrawl.extensions.feeds import BatchFeedExporter
+from sitemapcrawl.itemprocessor import BatchItemProcessor
 from sitemapcrawl.protocol.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -46,6 +50,22 @@ def set_from_options(settings: BaseSettings, options: Options) -> None:
         # Scrapy's default queue takes turns between hosts, which would be another order than the one listed.
         settings.set("SCHEDULER_PRIORITY_QUEUE", "scrapy.pqueues.ScrapyPriorityQueue", priority="spider")
     leave_out_idle(settings)
+
+
+def batch_size(settings: BaseSettings) -> int:
+    """Return how many pages take the item path together: one, where the project has components that know no batches."""
+    size = settings.getint("SITEMAPCRAWL_BATCH_SIZE", default_settings.SITEMAPCRAWL_BATCH_SIZE)
+    if not knows_batches(settings):
+        return 1
+    extensions = [load_object(path) for path, order in settings.getdict("EXTENSIONS").items() if order is not None]
+    if not any(isinstance(extension, type) and issubclass(extension, BatchFeedExporter) for extension in extensions):
+        return 1
+    return max(1, size)
+
+
+def knows_batches(settings: BaseSettings) -> bool:
+    """Return whether the item processor is ours, or one of the project that is made of it."""
+    return issubclass(load_object(settings["ITEM_PROCESSOR"]), BatchItemProcessor)
 
 
 def add_feeds(settings: BaseSettings, options: Options) -> list[ConfigError]:

@@ -10,8 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
-from scrapy import Request, Spider, signals
+from scrapy import Request, signals
+from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.job import job_dir
 from twisted.python.failure import Failure
@@ -30,8 +32,9 @@ from sitemapcrawl.sampling import Reservoir
 from sitemapcrawl.scheduler import JOURNALLED
 from sitemapcrawl.signals import crawl_resumed, documents_saving, errors_found, pipelines_closing, sitemaps_listed
 from sitemapcrawl.spiders._call import Call
+from sitemapcrawl.spiders._pages import PageRequests
 from sitemapcrawl.spiders._reading import DocumentReading, key_of
-from sitemapcrawl.spiders._settings import add_feeds, keep_error_feeds, set_from_options
+from sitemapcrawl.spiders._settings import add_feeds, batch_size, keep_error_feeds, knows_batches, set_from_options
 from sitemapcrawl.spiders._starts import starts
 
 if TYPE_CHECKING:
@@ -50,6 +53,7 @@ logger = logging.getLogger(__name__)
 JOURNAL = "sitemapcrawl.sqlite"  # in JOBDIR
 
 _OPEN_CALLS = 16  # that are taken at once where max_concurrency is lifted
+_RUN = "sitemapcrawl_run"  # the request meta key that tells the requests of this crawl from those of one before it
 _READERS = 2  # documents that are open at a time: one is read, the next is made ready
 _LIMIT_MESSAGES = {
     "max_sitemaps": "limit of {} sitemaps reached",
@@ -58,8 +62,11 @@ _LIMIT_MESSAGES = {
 }
 
 
-class SitemapSpider(Spider):
+class SitemapSpider(PageRequests):
     """Fetch the sitemaps that the document at ``url`` leads to, and deliver the pages that they list.
+
+    A subclass that has ``sitemap_rules`` or ``parse`` requests the pages instead, as one of Scrapy's ``SitemapSpider``
+    does: see :class:`~sitemapcrawl.spiders._pages.PageRequests` for what else it may set and override.
 
     The spider arguments are the options of :mod:`sitemapcrawl.options`. Bytes are understood in
     :mod:`sitemapcrawl.protocol.reader`; here requests are made, limits kept, and records handed on. What is known of one
@@ -70,21 +77,25 @@ class SitemapSpider(Spider):
     options: Options
     config_errors: list[ConfigError]
 
+    # Why the document of a start was not read: of those that have ended, the first that has failed.
+    start_error: SitemapError | None = None
+    _abandoned: bool = False  # whether nobody wants what is left
     # Set when the crawl starts, where JOBDIR is set.
     journal: Journal | None = None
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
         super().update_settings(settings)
-        default_settings.apply(settings)
+        default_settings.apply(settings, pages=cls.follows_pages())
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        # Spider.__init__ would make attributes of the options, some of which Scrapy takes for deprecated settings.
-        spider = super().from_crawler(crawler)
-        spider.options, spider.config_errors = parse_options(kwargs, crawler.settings)
+        spider, given = cls.create(crawler, args, kwargs)
+        spider.options, spider.config_errors = parse_options(given, crawler.settings)
         spider.config_errors += add_feeds(crawler.settings, spider.options)
-        set_from_options(crawler.settings, spider.options)
+        spider.prepare_pages()
+        if not spider.requests_pages:
+            set_from_options(crawler.settings, spider.options)
         spider._prepare(crawler.settings)
         spider._open_findings()
         if spider.config_errors:
@@ -92,17 +103,22 @@ class SitemapSpider(Spider):
         crawler.signals.connect(spider._room.set, signals.scheduler_empty)
         crawler.signals.connect(spider._last_items, pipelines_closing)
         crawler.signals.connect(spider._finish, signals.spider_closed)
+        if not knows_batches(crawler.settings):
+            crawler.signals.connect(spider._deliver_late, signals.spider_idle)
         return spider
 
     def _prepare(self, settings: BaseSettings) -> None:
-        self._batch_size = max(1, settings.getint("SITEMAPCRAWL_BATCH_SIZE", default_settings.SITEMAPCRAWL_BATCH_SIZE))
-        self._job_dir = job_dir(settings)
+        self._batch_size = batch_size(settings)
+        # The journal knows nothing of requests for pages: where there are any, JOBDIR does what it does in Scrapy.
+        self._job_dir = None if self.requests_pages else job_dir(settings)
+        self._run = uuid4().hex
         if self._job_dir and self.options.sample:
             message = f"option sample: {self.options.sample} is wrong, there is no sample with JOBDIR, expected 0"
             self.config_errors.append(ConfigError(self.options.url or None, message))
         self.calls: dict[int, Call] = {}  # those that have begun and not ended
         self.known = 0  # sitemaps that were asked for, of all calls
         self._started = self._ended = self._failed = 0  # calls
+        self._asked = 0  # calls that requests of a subclass began
         self._exhausted = False  # whether all starts were taken
         self._room = asyncio.Event()  # set when there may be room for another start
         # One document is read at a time: reading is bound by the CPU, and what is exported keeps the pages of a document
@@ -141,7 +157,8 @@ class SitemapSpider(Spider):
         options = self.options
         logger.info("Options: %s", options.describe())
         settings = self.crawler.settings
-        if not settings.getdict("FEEDS") and not settings.getdict("ITEM_PIPELINES") and not self.config_errors:
+        kept = settings.getdict("FEEDS") or settings.getdict("ITEM_PIPELINES") or getattr(self.crawler, "keeps_items", False)
+        if not kept and not self.requests_pages and not self.config_errors:
             logger.warning("There is neither a feed nor a pipeline: pages are counted, not kept. -O urls.jsonl keeps them.")
         remaining = starts(options)
         if not self.config_errors and self._job_dir:
@@ -152,14 +169,14 @@ class SitemapSpider(Spider):
         # The engine takes what this yields as fast as it can, so this bounds what waits and what is worked on.
         async for request in self._resume():
             yield request
-        while (url := await anext(remaining, None)) is not None:
+        while not self._abandoned and (url := await anext(remaining, None)) is not None:
             call = self._begin(url)
             async for request in self._first_requests(call):
                 yield request
             if options.several:
                 await self._until_there_is_room()
-        self._exhausted = True
-        if not self._started:
+        self._exhausted = not self._abandoned
+        if self._exhausted and not self._started:
             message = f"option urls_file: {options.urls_file!r} holds no URL, expected one a line"
             self.config_errors.append(ConfigError(None, message))
             self.report(self.config_errors)
@@ -171,7 +188,7 @@ class SitemapSpider(Spider):
         or when there is nothing to send. One at a time, a call has to come to its end first.
         """
         await asyncio.sleep(0)  # of starts that are no URLs there may be many in a row
-        while self._is_busy():
+        while not self._abandoned and self._is_busy():
             self._room.clear()
             await self._room.wait()
 
@@ -212,6 +229,10 @@ class SitemapSpider(Spider):
         if options.content is not None:
             body = await run_in_thread(_read_file, options.content, options.max_response_size)
             # What start() yields is sent in the order in which it is yielded.
+            if self.requests_pages:
+                async for request in self._read_for_pages(call, key, body, call.url, depth, None, start=True):
+                    yield request
+                return
             for child in await self._read(call, key, body, call.url, depth, None, start=True):
                 yield self._request(call, child, child, depth + 1)
             return
@@ -223,11 +244,14 @@ class SitemapSpider(Spider):
                 message += f"; did you mean 'https://{call.url}'?"
             async with self._turn():
                 call.done = True
-                self.report([ValidationError(call.url, message)], call)
+                call.error = ValidationError(call.url, message)
+                self.report([call.error], call)
                 await self._settle(call, Done(key, depth=depth))
             return
         request = self._request(call, key, call.url, depth, start=True)
         request.meta[ADMITTED] = True
+        if self.requests_pages:
+            self.document_begun()
         yield request
 
     def _request(self, call: Call, key: str, url: str, depth: int, *, start: bool = False) -> Request:
@@ -237,17 +261,34 @@ class SitemapSpider(Spider):
         if start:
             kwargs["start"] = True
         meta = {JOURNALLED: True} if self.journal is not None else None
-        return Request(key, self.parse, errback=self.failed, cb_kwargs=kwargs, dont_filter=True, meta=meta)
+        request = Request(key, self._parse_sitemap, errback=self.failed, cb_kwargs=kwargs, dont_filter=True, meta=meta)
+        if self.requests_pages:
+            request.meta[_RUN] = self._run
+            self.document_request(request)
+        return request
 
     def _call_of(self, request: Request) -> Call | None:
+        """Return the call of *request*; none if it has ended, or if the request is not for one of our documents."""
+        if request.callback != self._parse_sitemap:
+            return None
+        # Where pages are requested, JOBDIR brings back requests for documents. These are not needed: the starts, which
+        # lead to them, are read again.
+        if self.requests_pages and request.meta.get(_RUN) != self._run:
+            return None
         return self.calls.get(request.cb_kwargs.get("call", 0))
 
-    def admit(self, request: Request) -> bool:
-        """Return whether *request*, one of this spider's that is about to be sent first, is still of use."""
+    def admit(self, request: Request) -> bool | None:
+        """Return whether *request*, one of this spider's that is about to be sent first, is still of use.
+
+        ``None``: it is not for a document.
+        """
+        if request.callback != self._parse_sitemap:
+            self.page_sent(request)
+            return None
         if "call" not in request.cb_kwargs:
-            return True  # of a spider that has requests of its own
+            return not self._abandoned  # a request that a subclass has made
         key, call = request.cb_kwargs["url"], self._call_of(request)
-        if call is None or call.stopped or key in call.counters.served:
+        if call is None or self._is_over(call) or key in call.counters.served:
             return False
         if self.options.multi_thread:
             return True  # counted when it was scheduled
@@ -265,6 +306,8 @@ class SitemapSpider(Spider):
 
         One by one through the downloader, fifty thousand requests that are not sent would take many seconds.
         """
+        if self.requests_pages:
+            return self.drain_documents(call)
         assert self.crawler.engine is not None
         scheduler, counters = self.crawler.engine.scheduler, call.counters
         found = 0
@@ -284,40 +327,66 @@ class SitemapSpider(Spider):
 
     # Responses
 
-    async def parse(self, response: Response, url: str, depth: int, call: int, start: bool = False) -> AsyncIterator[Any]:
+    async def _parse_sitemap(
+        self, response: Response, url: str | None = None, depth: int = 0, call: int | None = None, start: bool = False
+    ) -> AsyncIterator[Any]:
         """Read a document that was fetched from *url*; *depth* is the level of index that it stands at.
 
-        *call* is the number of the call that it was fetched for.
+        *call* is the number of the call that it was fetched for. A request that a subclass has made has none: it is a
+        start of its own.
         """
-        of = self.calls.get(call)
-        if of is None:
-            return
-        if response.status != 200:
-            await self._lose(of, NetworkError(url, explain_status(response)), depth, start=start)
-            return
-        served = (response.url if response.meta.get("redirect_urls") else url).partition("#")[0]
-        key = self._start_key(of) if start else url
-        keys = await self._read(of, key, response.body, served, depth, response, start=start)
-        # The queue is last in, first out. What is first in it may have stopped the crawl before the last is.
-        while keys and not of.stopped:
-            child = keys.pop()
-            yield self._request(of, child, child, depth + 1)
-        if keys:
-            await self._forget(of, len(keys))
+        try:
+            assert response.request is not None
+            of = self._call_of(response.request)
+            if call is None and not self._abandoned:
+                self._asked += 1
+                # Below zero: those of the journal are the starts of the options, which it counts.
+                of = self._call(-self._asked, url or response.url)
+                of.counters.begin(self._start_key(of))
+                self.known += 1
+                start, depth = True, of.depth
+                if self.requests_pages:
+                    self.document_begun()
+            if of is None or self._abandoned:
+                return
+            url = url or of.url
+            if response.status != 200:
+                await self._lose(of, NetworkError(url, explain_status(response)), depth, start=start)
+                return
+            served = (response.url if response.meta.get("redirect_urls") else url).partition("#")[0]
+            key = self._start_key(of) if start else url
+            if self.requests_pages:
+                async for request in self._read_for_pages(of, key, response.body, served, depth, response, start=start):
+                    yield request
+                return
+            keys = await self._read(of, key, response.body, served, depth, response, start=start)
+            # The queue is last in, first out. What is first in it may have stopped the crawl before the last is.
+            while keys and not self._is_over(of):
+                child = keys.pop()
+                yield self._request(of, child, child, depth + 1)
+            if keys and not self._abandoned:
+                await self._forget(of, len(keys))
+        finally:
+            if self.requests_pages:
+                self.document_done()
 
     async def failed(self, failure: Failure) -> None:
         """Record why a document could not be fetched."""
         request: Request = failure.request  # type: ignore[attr-defined]
-        call = self._call_of(request)
-        if call is None:
-            return
-        arguments = request.cb_kwargs
-        error = None
-        if not isinstance(failure.value, NotAdmitted):
-            assert failure.value is not None
-            explanation = explain(failure.value, request)
-            error = NetworkError(arguments["url"], explanation.message, explanation.limit)
-        await self._lose(call, error, arguments["depth"], start=arguments.get("start", False), url=arguments["url"])
+        try:
+            call = self._call_of(request)
+            if call is None or self._abandoned:
+                return
+            arguments = request.cb_kwargs
+            error = None
+            if not isinstance(failure.value, NotAdmitted):
+                assert failure.value is not None
+                explanation = explain(failure.value, request)
+                error = NetworkError(arguments["url"], explanation.message, explanation.limit)
+            await self._lose(call, error, arguments["depth"], start=arguments.get("start", False), url=arguments["url"])
+        finally:
+            if self.requests_pages:
+                self.document_done()
 
     async def _lose(self, call: Call, error: NetworkError | None, depth: int, *, start: bool, url: str | None = None) -> None:
         """Record that a document could not be fetched, or (without *error*) that there is no need for it any more."""
@@ -326,6 +395,7 @@ class SitemapSpider(Spider):
         async with self._turn():
             if start:
                 call.done = True
+                call.error = call.error or error
             if error is not None and not call.stopped:
                 self.count("sitemaps/failed")
                 self.report([error], call)
@@ -351,17 +421,25 @@ class SitemapSpider(Spider):
         thread = await self._readers.get()
         try:
             problem: Exception | None = None
+            batches: Iterator[Sequence[Any]] = iter(())
+            robots = start and is_robots(call.url)
             try:
-                batches = await _run(thread, self._open, body, url, start and is_robots(call.url))
+                if not self.reads_entries:
+                    batches = await _run(thread, self._open, body, url, robots)
             except Exception as error:
-                problem, batches = error, iter(())
+                problem = error
             async with self._turn():
                 children: list[str] = []
-                if not call.stopped:
-                    children = await self._take(reading, call, thread, batches, problem, url)
+                if not self._is_over(call):
+                    if self.reads_entries:
+                        children = await self._take_filtered(reading, call, body, url, robots)
+                    else:
+                        children = await self._take(reading, call, thread, batches, problem, url)
                     problem = None  # its traceback has this frame, and so would keep the document
                     if start:
-                        call.read = reading.fault is None
+                        call.read, call.error = reading.fault is None, reading.fault
+                if self._abandoned:
+                    return []  # it was not read to its end, and so is not done
                 done.children = children[::-1]
                 if self.journal is not None:
                     listed = call.counters.listed
@@ -381,7 +459,7 @@ class SitemapSpider(Spider):
                 raise problem
             batch = await _run(thread, next, batches, None)
             finished = ""
-            while batch:
+            while batch and not self._abandoned:
                 # The next batch is read while this one is delivered.
                 upcoming = _run(thread, next, batches, None)
                 try:
@@ -396,17 +474,53 @@ class SitemapSpider(Spider):
                 if finished:
                     self._reach_max_urls(call, more=finished == "more" or batch is not None)
                     break
-        except ParseError as error:
+        except Exception as error:
+            self._note_fault(reading, call, url, error)
+        return reading.end()
+
+    async def _take_filtered(self, reading: DocumentReading, call: Call, body: bytes, url: str, robots: bool) -> list[str]:
+        """Do what :meth:`_take` does with what the hooks of a subclass let through."""
+        try:
+            await self.read_filtered(call, reading, body, url, robots)
+        except Exception as error:
+            self._note_fault(reading, call, url, error)
+        return reading.end()
+
+    async def _read_for_pages(
+        self, call: Call, key: str, body: bytes, url: str, depth: int, response: Response | None, *, start: bool
+    ) -> AsyncIterator[Request]:
+        """Read the document *body* and yield the requests for its pages; those for the sitemaps that it lists wait."""
+        served = key_of(url)
+        if start:
+            call.done = True
+        if call.stopped or not call.counters.serve(served):
+            await self._lose(call, None, depth, start=start, url=key)
+            return
+        reading = DocumentReading(self, call, url, depth, response)
+        try:
+            async for request in self.read_pages(call, reading, body, url, start and is_robots(call.url)):
+                yield request
+        except Exception as error:
+            self._note_fault(reading, call, url, error)
+        if start:
+            call.read, call.error = reading.fault is None, reading.fault
+        keys = reading.end()
+        async with self._turn():
+            if self._is_over(call):
+                keys = []
+            self.queue_documents(call, keys, depth + 1)
+            await self._settle(call, Done(key, served, depth, keys, counted=self.options.multi_thread))
+
+    def _note_fault(self, reading: DocumentReading, call: Call, url: str, error: Exception) -> None:
+        if isinstance(error, ParseError):
             # Who keeps the error, as the summary does, must not keep what the reader had in its hands when it raised it.
             error.__traceback__ = error.__context__ = None
             reading.fault = error
-            self.report([error], call)
-        except Exception as error:
-            # A mistake of ours must cost one document, and be told.
+        else:
+            # A mistake of ours, or of a hook, must cost one document, and be told.
             logger.error("Error reading %s", url, exc_info=error)
             reading.fault = ParseError(url, f"the document could not be read: {type(error).__name__}: {error}")
-            self.report([reading.fault], call)
-        return reading.end()
+        self.report([reading.fault], call)
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
@@ -436,11 +550,10 @@ class SitemapSpider(Spider):
         if ended:
             await self._end(call)
         if self.journal is not None:
-            await self._save(call, done, ended=ended)
-
-    def _is_closing(self) -> bool:
-        slot = self.crawler.engine._slot  # the engine has no other word for it
-        return slot is not None and slot.closing is not None
+            if call.id > 0:
+                await self._save(call, done, ended=ended)
+            else:
+                await self._save(None, None)
 
     async def _end(self, call: Call) -> None:
         """Deliver what was kept for the end of *call*, and let go of it."""
@@ -452,6 +565,8 @@ class SitemapSpider(Spider):
         self._room.set()
         self._ended += 1
         self._failed += not call.read
+        if not call.read:
+            self.start_error = self.start_error or call.error
         self.count("starts/read" if call.read else "starts/failed")
         if call.counters.listed:
             entries = list(call.counters.listed.values())
@@ -489,6 +604,23 @@ class SitemapSpider(Spider):
         if more or waiting or others:
             self.count("sitemaps/left_out", waiting + others)
             self.reach("max_urls", call)
+
+    def _is_over(self, call: Call) -> bool:
+        """Return whether nothing more of *call* is requested or read."""
+        return call.stopped or self._abandoned
+
+    def abandon(self) -> None:
+        """Read no further, and request nothing more: nobody wants what is left.
+
+        A journal does not hear of it: what is left can be read when the crawl is resumed.
+        """
+        self._abandoned = True
+        self._room.set()
+        self.waiting_documents.clear()
+        assert self.crawler.engine is not None
+        scheduler = self.crawler.engine.scheduler
+        while not self.requests_pages and scheduler is not None and scheduler.next_request() is not None:
+            pass
 
     def leave_out_sitemaps(self, count: int, call: Call) -> None:
         self.count("sitemaps/left_out", count)
@@ -602,15 +734,26 @@ class SitemapSpider(Spider):
         """Deliver the samples of calls that have not ended; note how long the files are when all items are there."""
         for call in list(self.calls.values()):
             await self._deliver_sample(call)
-        if self.journal is not None and not self._is_half_done:
+        if self.journal is not None and not self._is_half_done and not self._abandoned:
             await self._save(None, None)
 
     async def _deliver_sample(self, call: Call) -> None:
         if call.sample is not None:
-            pages = call.sample.take()
+            pages, call.sample = call.sample.take(), None
             size = max(2, self._batch_size)
             for index in range(0, len(pages), size):
                 await self.deliver(pages[index : index + size], None, None, call.mark)
+
+    def _deliver_late(self) -> None:
+        """Deliver samples when nothing else is left: the item processor of the project does not say when it closes."""
+        calls = [call for call in self.calls.values() if call.sample is not None]
+        if calls:
+            self._late = asyncio.ensure_future(self._deliver_samples(calls))
+            raise DontCloseSpider
+
+    async def _deliver_samples(self, calls: list[Call]) -> None:
+        for call in calls:
+            await self._deliver_sample(call)
 
     def _finish(self, reason: str) -> None:
         """Record what is known only now: that the crawl was cut short, and the sitemaps that were listed."""
@@ -635,6 +778,8 @@ class SitemapSpider(Spider):
 
     def _under_way(self) -> dict[int, list[str]]:
         """Return, by call, the URLs of the documents that were to be tried again or redirected, but for those of starts."""
+        if self.requests_pages:
+            return {}  # what is in the scheduler is pages, and with JOBDIR its queues are closed already
         assert self.crawler.engine is not None
         scheduler = self.crawler.engine.scheduler
         found: dict[int, list[str]] = {}
@@ -651,7 +796,10 @@ class SitemapSpider(Spider):
         lost = [*under_way, *([] if call.done else [call.url])]
         if lost:
             self.count("sitemaps/failed", len(lost))
-            self.report([NetworkError(url, message) for url in lost], call)
+            errors = [NetworkError(url, message) for url in lost]
+            if not call.done:
+                call.error = errors[-1]
+            self.report(errors, call)
         if call.done and (call.read or call.counters.requests):  # also below an index that was cut off itself
             self.report([ParseError(call.url, message)], call)
         if not call.stopped and call.outstanding > len(lost):

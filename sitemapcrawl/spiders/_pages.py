@@ -1,0 +1,478 @@
+"""Requests for the pages that documents list, and the hooks of a subclass: what Scrapy's SitemapSpider has, and a bound.
+
+The spider beside it reads documents. Here their entries go through the hooks, and become requests only while there is
+room for them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import inspect
+import re
+import weakref
+from collections import Counter, deque
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request, Spider, signals
+from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
+from scrapy.exceptions import DontCloseSpider, IgnoreRequest
+
+from sitemapcrawl import default_settings
+from sitemapcrawl.options import OPTIONS
+from sitemapcrawl.protocol.records import Page, SitemapEntry, set_fields
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+
+    from sitemapcrawl.options import Options
+    from sitemapcrawl.spiders._call import Call
+    from sitemapcrawl.spiders._reading import DocumentReading
+
+PAGE = "sitemapcrawl_page"  # the request meta key with the entry of the page, plain values that can be stored
+
+# Attributes of the spider itself, which a subclass would break unawares.
+_RESERVED = {
+    "abandon", "admit", "calls", "config_errors", "count", "deliver", "failed", "journal", "known", "leave_out_sitemaps",
+    "options", "reach", "report", "requests_pages", "start_error", "start_read",
+}  # fmt: skip
+# Scrapy knows this one as an attribute of spiders, and warns of it.
+_NO_ATTRIBUTES = {"user_agent"}
+
+
+class Entry(dict[str, Any]):
+    """An entry of a document as :meth:`PageRequests.sitemap_filter` gets it, with the record that it was made of."""
+
+    record: Page | SitemapEntry | None = None
+
+
+class PageRequests(Spider):
+    """What a subclass of the spider may set and override; the names are those of Scrapy's ``SitemapSpider``."""
+
+    #: Documents to begin with, each a start of its own, if neither the option ``url`` nor ``urls_file`` is given.
+    sitemap_urls: Sequence[str] = ()
+    #: ``(regular expression, callback)`` pairs: pages are requested for the first that matches. ``None``: all of them
+    #: for ``parse``, where the spider has one; otherwise pages are not requested, they are the items.
+    sitemap_rules: Sequence[tuple[re.Pattern[str] | str, str | Callable[..., Any]]] | None = None
+    #: Regular expressions: which sitemaps of an index are followed.
+    sitemap_follow: Sequence[re.Pattern[str] | str] = ("",)
+    #: Whether the alternates of a page are requested as well.
+    sitemap_alternate_links: bool = False
+
+    requests_pages = False
+
+    if TYPE_CHECKING:  # what the spider itself has
+        options: Options
+        _batch_size: int
+
+        def _request(self, call: Call, key: str, url: str, depth: int, *, start: bool = False) -> Request: ...
+        def _is_over(self, call: Call) -> bool: ...
+        def _open(self, body: bytes, url: str, robots: bool) -> Iterator[Sequence[Any]]: ...
+        def _reach_max_urls(self, call: Call, *, more: bool) -> None: ...
+        def reach(self, limit: str, call: Call) -> None: ...
+        def count(self, stat: str, count: int = 1) -> None: ...
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls.__module__ == "sitemapcrawl.spiders.sitemap":
+            return
+        if "name" not in cls.__dict__ and getattr(cls, "name", None) == "sitemap":
+            cls.name = None  # type: ignore[assignment] # as in Scrapy: a spider has a name of its own, a base class none
+        if taken := sorted(_RESERVED & cls.__dict__.keys()):
+            raise TypeError(f"{cls.__name__} cannot have an attribute {taken[0]!r}: SitemapSpider uses that name itself")
+
+    # Hooks
+
+    def sitemap_filter(self, entries: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
+        """Yield those of *entries* that are to be used, changed if need be. It is called once a document.
+
+        An entry is a dictionary with ``loc`` and, where the document gives them, ``lastmod``, ``changefreq``,
+        ``priority`` (text) and ``alternate``, the list of the URLs of alternates; also ``sitemap``, the URL of the document,
+        and ``images``, ``news``, ``videos`` and ``alternates`` as :doc:`records </records>` have them.
+        """
+        yield from entries
+
+    def sitemap_request(self, url: str, entry: dict[str, Any], callback: Callable[..., Any]) -> Request | None:
+        """Return the request for the page at *url*, or ``None`` for none.
+
+        *url* is the ``loc`` of *entry*, or one of its alternates; *callback* is that of the rule that matches. The entry
+        will be in the ``meta`` of the request, as ``sitemapcrawl_page``.
+        """
+        return Request(url, callback, cb_kwargs={"page": dict(entry)} if _takes_page(callback) else None)
+
+    # Setting up
+
+    @classmethod
+    def follows_pages(cls) -> bool:
+        """Whether pages are requested: there are rules, or a callback for pages."""
+        return (
+            cls.sitemap_rules is not None
+            or cls.parse is not Spider.parse
+            or cls.sitemap_request is not PageRequests.sitemap_request
+        )
+
+    @classmethod
+    def create(cls, crawler: Crawler, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Self, dict[str, Any]]:
+        """Return the spider, and the options that its class and the spider arguments *kwargs* give."""
+        names = {option.name for option in OPTIONS}
+        options = {name: value for name, value in kwargs.items() if name in names}
+        if cls.__module__ == "sitemapcrawl.spiders.sitemap":
+            # Spider.__init__ would make attributes of the options, some of which Scrapy takes for deprecated settings.
+            spider, options = cls(*args), kwargs
+        else:
+            taken = inspect.signature(cls.__init__).parameters
+            spider = cls(*args, **{name: value for name, value in kwargs.items() if name not in names or name in taken})
+        spider._set_crawler(crawler)
+        for name in names - _NO_ATTRIBUTES:
+            value = getattr(cls, name, None)
+            if value is not None and not callable(value) and not isinstance(value, property):
+                options.setdefault(name, value)
+        if spider.sitemap_urls and not options.get("url") and not options.get("urls_file"):
+            options["url"] = list(spider.sitemap_urls)
+        return spider, options
+
+    def prepare_pages(self) -> None:
+        """Read the attributes of the subclass, once it has set them."""
+        cls = type(self)
+        self.requests_pages = cls.follows_pages()
+        if self.sitemap_rules is not None and not self.requests_pages:
+            # What an instance says comes after the settings have been applied.
+            raise ValueError(f"{cls.__name__}: sitemap_rules has to be an attribute of the class")
+        self.reads_entries = (
+            self.requests_pages
+            or cls.sitemap_filter is not PageRequests.sitemap_filter
+            or self.sitemap_follow is not PageRequests.sitemap_follow
+        )
+        rules = self.sitemap_rules if self.sitemap_rules is not None else [("", "parse")] if self.requests_pages else []
+        self._page_rules = [(re.compile(rule), getattr(self, to) if isinstance(to, str) else to) for rule, to in rules]
+        self._follow = [re.compile(rule) for rule in self.sitemap_follow]
+        self.waiting_pages = WaitingRequests()
+        self.waiting_documents: deque[tuple[Call, str, int]] = deque()
+        self._open_documents = self._held_bytes = self._largest = 0
+        settings = self.settings
+        name = "SITEMAPCRAWL_WAITING_PAGES"
+        self._most_waiting = max(1, settings.getint(name, getattr(default_settings, name)))
+        name = "SITEMAPCRAWL_MEMORY_TARGET"
+        self._memory_target = settings.getint(name, getattr(default_settings, name))
+        if self.requests_pages:
+            self.crawler.signals.connect(self._page_scheduled, signals.request_scheduled)
+            self.crawler.signals.connect(self.page_sent, signals.request_dropped)
+            self.crawler.signals.connect(self._idle, signals.spider_idle)
+
+    # Requests for documents, where pages are requested. They wait here and not in the scheduler: it may have them before
+    # pages in its order, and a document that waits to be read, while the one that is read waits for room, is memory.
+
+    def document_request(self, request: Request) -> Request:
+        """Return *request*, for a document, with what the options say: other settings are those of the pages."""
+        options = self.options
+        request.meta.update(
+            download_maxsize=options.max_response_size, download_warnsize=0, handle_httpstatus_all=True, redirect_ttl=10
+        )
+        if options.fetch_timeout:
+            request.meta["download_timeout"] = options.fetch_timeout
+        if "user_agent" in options.given:
+            request.headers["User-Agent"] = options.user_agent
+        for name, value in default_settings.SCRAPY_SETTINGS["DEFAULT_REQUEST_HEADERS"].items():
+            request.headers.setdefault(name, value)
+        return request
+
+    def queue_documents(self, call: Call, keys: Iterable[str], depth: int) -> None:
+        self.waiting_documents.extend((call, key, depth) for key in keys)
+
+    def release_documents(self) -> None:
+        """Request documents that wait, as many as there is room for."""
+        while self.waiting_documents and self.has_room_for_document():
+            call, key, depth = self.waiting_documents.popleft()
+            self._open_documents += 1
+            self.crawler.engine.crawl(self._request(call, key, key, depth))
+
+    def has_room_for_document(self) -> bool:
+        if not self._open_documents:
+            return True
+        options = self.options
+        at_most = 1 if not options.multi_thread else options.max_concurrency
+        if at_most and self._open_documents >= at_most:
+            return False
+        if len(self.waiting_pages) >= 2 * self._most_waiting:
+            return False
+        return not self._memory_target or self._held_bytes + self._largest <= self._memory_target
+
+    def document_begun(self) -> None:
+        self._open_documents += 1
+
+    def document_done(self) -> None:
+        self._open_documents = max(0, self._open_documents - 1)
+        if not self._is_closing():
+            self.release_documents()
+
+    def drain_documents(self, call: Call) -> int:
+        """Forget the documents of *call* that wait, and return how many were of use until now."""
+        keys = [key for of, key, _ in self.waiting_documents if of is call]
+        self.waiting_documents = deque(document for document in self.waiting_documents if document[0] is not call)
+        call.outstanding -= len(keys)
+        return sum(self.options.multi_thread or not call.counters.is_known(key) for key in keys)
+
+    def _idle(self) -> None:
+        # A request that some component filtered out comes to no end that we hear of.
+        if self.waiting_documents:
+            self._open_documents = 0
+            self.release_documents()
+            raise DontCloseSpider
+
+    def _is_closing(self) -> bool:
+        slot = self.crawler.engine._slot  # the engine has no other word for it
+        return slot is None or slot.closing is not None
+
+    # Requests for pages
+
+    def page_sent(self, request: Request) -> None:
+        """Note that a request that is not for a document has left the scheduler, or has not got there."""
+        if self.requests_pages and PAGE in request.meta:
+            self.waiting_pages.discard(request)
+            self.release_documents()
+
+    def _page_scheduled(self, request: Request) -> None:
+        # A spider middleware may have put another in place of the one that was made; a retry comes back here.
+        entry = request.meta.get(PAGE)
+        if entry is not None:
+            self.waiting_pages.add(request, entry.get("sitemap"))
+
+    def _forget_dropped(self) -> None:
+        """Let go of requests that some component dropped, if there are any: an exception may hold on to them."""
+        scheduler: Any = self.crawler.engine.scheduler
+        in_scheduler = len(scheduler) if hasattr(scheduler, "__len__") else 0
+        if in_scheduler < len(self.waiting_pages):
+            gc.collect()
+
+    async def read_pages(
+        self, call: Call, reading: DocumentReading, body: bytes, url: str, robots: bool
+    ) -> AsyncIterator[Request]:
+        """Yield the requests for the pages of the document *body*, each when there is room for it."""
+        slot = self.crawler.engine.scraper.slot
+        assert slot is not None
+        # A document is read for as long as its pages take. Its size is not to keep their requests from being sent.
+        slot.max_active_size += len(body)
+        self._held_bytes += len(body)
+        self._largest = max(len(body), self._largest // 2)
+        source = EntrySource(self, reading)
+        try:
+            async for entry in source.read(body, url, robots):
+                if isinstance(entry, SitemapEntry):
+                    await reading.take([entry])
+                    continue
+                for request in self._requests_for(entry):
+                    while self.waiting_pages.of(url) >= self._most_waiting and not self._is_closing():
+                        if not await self.waiting_pages.wait():
+                            self._forget_dropped()
+                    if self._is_closing() or self._is_over(call):
+                        return
+                    if not call.counters.pages_left():
+                        self._reach_page_limit(call)
+                        return
+                    call.counters.add_pages(1)
+                    self.count("pages")
+                    self.waiting_pages.add(request, url)
+                    yield request
+        finally:
+            source.close()
+            slot.max_active_size -= len(body)
+            self._held_bytes -= len(body)
+
+    def _requests_for(self, entry: dict[str, Any]) -> Iterator[Request]:
+        urls = [entry["loc"]] if entry.get("loc") else []
+        if self.sitemap_alternate_links:
+            urls += entry.get("alternate") or ()
+        rules = self.options.rules
+        for url in urls:
+            if rules and not any(rule.search(url) for rule in rules):
+                continue
+            callback = next((callback for rule, callback in self._page_rules if rule.search(url)), None)
+            if callback is None:
+                continue
+            request = self.sitemap_request(url, entry, callback)
+            if request is not None:
+                request.meta.setdefault(PAGE, dict(entry))
+                if not self._is_offsite(request):
+                    yield request
+
+    def _is_offsite(self, request: Request) -> bool:
+        # Asked beforehand, so that a sitemap full of them does not take up the room of others again and again.
+        offsite = self.crawler.get_downloader_middleware(OffsiteMiddleware)
+        try:
+            if offsite is not None:
+                offsite.process_request(request)
+        except IgnoreRequest:
+            return True
+        return False
+
+    def _reach_page_limit(self, call: Call) -> None:
+        left_out = self.drain_documents(call)
+        left_out += max(0, call.outstanding - 1)  # under way, besides the document that is being read
+        call.stopped = True
+        if left_out:
+            self.count("sitemaps/left_out", left_out)
+        self.reach("max_urls", call)
+
+    async def read_filtered(self, call: Call, reading: DocumentReading, body: bytes, url: str, robots: bool) -> None:
+        """Read the document *body* as the spider does otherwise, but for what the hooks leave out."""
+        source = EntrySource(self, reading)
+        found: list[Any] = []
+        finished = ""
+        try:
+            async for entry in source.read(body, url, robots):
+                found.append(entry if isinstance(entry, SitemapEntry) else page_of(entry, url))
+                if len(found) >= self._batch_size:
+                    finished, found = await reading.take(found), []
+                    if finished or self._is_over(call):
+                        break
+            if found:
+                finished = await reading.take(found)
+        finally:
+            source.close()
+        if finished:
+            self._reach_max_urls(call, more=finished == "more" or not source.ended)
+
+    def follows(self, url: str) -> bool:
+        """Whether the sitemap at *url*, of an index, is to be fetched."""
+        if not any(pattern.search(url) for pattern in self._follow):
+            return False
+        if not self.requests_pages:
+            return True
+        offsite = self.crawler.get_downloader_middleware(OffsiteMiddleware)
+        return offsite is None or offsite.should_follow(Request(url), self)
+
+
+class EntrySource:
+    """The entries of one document, read in a thread of its own, through the filter of the spider."""
+
+    def __init__(self, spider: PageRequests, reading: DocumentReading) -> None:
+        self._spider = spider
+        self._reading = reading
+        # A document stays in the thread that it was opened in (see the spider).
+        self._thread = ThreadPoolExecutor(1, "sitemapcrawl-entries")
+        self._errors: list[Any] = []
+        self._in_index = False
+        self.ended = False
+
+    async def read(self, body: bytes, url: str, robots: bool) -> AsyncIterator[dict[str, Any] | SitemapEntry]:
+        """Yield what the filter lets through: an entry of a page as it is, one of a sitemap as its record."""
+        loop = asyncio.get_running_loop()
+        batches = await loop.run_in_executor(self._thread, self._spider._open, body, url, robots)
+        first = await loop.run_in_executor(self._thread, next, batches, None)
+        entries: Iterable[dict[str, Any]] = self._iterate(batches, first)
+        if not robots:  # of a robots.txt all are followed, as in Scrapy
+            entries = self._spider.sitemap_filter(entries)
+        for entry in entries:
+            await self._report()
+            if not self._in_index:
+                yield entry
+            elif entry.get("loc") and (robots or self._spider.follows(entry["loc"])):
+                yield sitemap_of(entry, url)
+        await self._report()
+
+    def _iterate(self, batches: Iterator[Sequence[Any]], batch: Sequence[Any] | None) -> Iterator[dict[str, Any]]:
+        # The filter is a plain generator. It waits here for the next batch, which is read while this one is used.
+        while batch:
+            upcoming = self._thread.submit(next, batches, None)
+            self._reading.mark(batch)
+            for record in batch:
+                kind = type(record)
+                if kind is Page or kind is SitemapEntry:
+                    self._in_index = kind is SitemapEntry
+                    yield entry_of(record)
+                else:
+                    self._errors.append(record)
+            batch = upcoming.result()
+        self.ended = True
+
+    async def _report(self) -> None:
+        if self._errors:
+            errors, self._errors = self._errors, []
+            await self._reading.take(errors)
+
+    def close(self) -> None:
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+
+def entry_of(record: Page | SitemapEntry) -> Entry:
+    """Return *record* as the dictionary that Scrapy's SitemapSpider has for an entry, and what else there is."""
+    entry = Entry(set_fields(record))
+    entry.record = record
+    if type(record) is Page:
+        if record.priority is not None:
+            entry["priority"] = str(record.priority)
+        if record.alternates:
+            entry["alternate"] = [alternate.href for alternate in record.alternates if alternate.href]
+    return entry
+
+
+def page_of(entry: dict[str, Any], sitemap: str) -> Page:
+    """Return the record of *entry*, which a filter may have changed or made."""
+    loc, lastmod = entry["loc"], entry.get("lastmod")
+    record = getattr(entry, "record", None)
+    if type(record) is not Page:
+        return Page(loc, lastmod, sitemap=sitemap)
+    return record if (loc, lastmod) == (record.loc, record.lastmod) else replace(record, loc=loc, lastmod=lastmod)
+
+
+def sitemap_of(entry: dict[str, Any], sitemap: str) -> SitemapEntry:
+    return SitemapEntry(entry["loc"], entry.get("lastmod"), sitemap)
+
+
+class WaitingRequests:
+    """Requests that are on their way through the scheduler, counted by the document that they come from.
+
+    One that some component drops, or that goes to a queue on disk, comes to no end that we hear of; so they are known by
+    weak references: what does not exist any more does not wait.
+    """
+
+    def __init__(self) -> None:
+        self._references: dict[int, weakref.ref[Request]] = {}
+        self._sources: dict[int, str | None] = {}
+        self._counts: Counter[str | None] = Counter()
+        self._changed = asyncio.Event()
+
+    def __len__(self) -> int:
+        return len(self._references)
+
+    def of(self, source: str | None) -> int:
+        return self._counts[source]
+
+    def add(self, request: Request, source: str | None) -> None:
+        key = id(request)
+        if key not in self._references:
+            self._references[key] = weakref.ref(request, lambda _: self._remove(key))
+            self._sources[key] = source
+            self._counts[source] += 1
+
+    def discard(self, request: Request) -> None:
+        self._remove(id(request))
+
+    def _remove(self, key: int) -> None:
+        if self._references.pop(key, None) is not None:
+            source = self._sources.pop(key)
+            self._counts[source] -= 1
+            if not self._counts[source]:
+                del self._counts[source]
+            self._changed.set()
+
+    async def wait(self) -> bool:
+        """Wait until there are fewer, or for a moment, as a crawl may be closed meanwhile; return whether there are."""
+        self._changed.clear()
+        try:
+            async with asyncio.timeout(0.25):
+                return await self._changed.wait()
+        except TimeoutError:
+            return False
+
+
+def _takes_page(callback: Callable[..., Any]) -> bool:
+    try:
+        return "page" in inspect.signature(callback).parameters
+    except (TypeError, ValueError):
+        return False

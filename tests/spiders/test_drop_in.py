@@ -1,0 +1,588 @@
+"""The spider in the place of Scrapy's SitemapSpider: the examples of its documentation, and what it does beyond them."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import linecache
+import re
+import sys
+import textwrap
+from datetime import datetime
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
+from scrapy.exceptions import CloseSpider, DropItem
+from scrapy.settings import Settings
+from scrapy.utils.request import request_from_dict
+
+from sitemapcrawl.extensions.outcome import Outcome
+from sitemapcrawl.spiders import SitemapSpider
+from tests.crawling import crawl, proxy
+from tests.mockweb import Answer, MockWeb, index, urlset
+
+ROOT = "http://www.example.com/"
+WEB: dict[str, Any] = {
+    ROOT + "robots.txt": "User-agent: *\nDisallow: /private\nSitemap: /sitemap.xml\nSitemap: /sitemap_index.xml\n",
+    ROOT + "sitemap.xml": urlset("/product/1", "/product/2", "/category/1", "/about"),
+    ROOT + "sitemap_index.xml": index("/sitemap_shops.xml", "/sitemap_blog.xml"),
+    ROOT + "sitemap_shops.xml": urlset("/shop/1", "/product/2"),
+    ROOT + "sitemap_blog.xml": urlset("/blog/1"),
+    **{ROOT + path: f"<h1>{path}</h1>" for path in (
+        "product/1", "product/2", "category/1", "about", "shop/1", "blog/1", "other-page",
+    )},
+}  # fmt: skip
+LASTMODS = (
+    '<urlset xmlns:xhtml="http://www.w3.org/1999/xhtml">'
+    "<url><loc>http://www.example.com/product/1</loc><lastmod>2010-01-01</lastmod><priority>0.8</priority>"
+    '<xhtml:link rel="alternate" hreflang="de" href="http://www.example.com/shop/1"/><xhtml:link rel="alternate" hreflang="it"/></url>'
+    "<url><loc>http://www.example.com/product/2</loc><lastmod>2004-01-01</lastmod></url></urlset>"
+)
+
+
+class Run:
+    """A crawl of *spider*; what it found and what it did."""
+
+    def __init__(
+        self, spider: type[SitemapSpider], web: MockWeb, settings: dict[str, Any] | None = None, **arguments: Any
+    ) -> None:
+        self.items: list[Any] = []
+        self.errors: list[Exception] = []
+        self.crawler = Crawler(spider, Settings({"LOG_LEVEL": "CRITICAL", "TWISTED_REACTOR_ENABLED": False, **(settings or {})}))
+        self.crawler.signals.connect(self._item, signals.item_scraped)
+        self.crawler.signals.connect(self._error, signals.spider_error)
+        with proxy(web.address):
+            asyncio.run(self.crawler.crawl_async(**arguments))
+        self.stats = self.crawler.stats.get_stats()
+        outcome = self.crawler.get_extension(Outcome)
+        assert outcome is not None
+        self.exit_status = outcome.exit_status
+
+    def _item(self, item: Any) -> None:
+        self.items.append(item)
+
+    def _error(self, failure: Any) -> None:
+        self.errors.append(failure.value)
+
+
+def paths(requested: list[str]) -> list[str]:
+    return sorted(url.removeprefix(ROOT) for url in requested)
+
+
+# The examples of Scrapy's documentation
+
+
+class SimplestSpider(SitemapSpider):
+    name = "simplest"
+    sitemap_urls = ["http://www.example.com/sitemap.xml"]
+
+    def parse(self, response: Any) -> Any:
+        yield {"url": response.url, "title": response.css("h1::text").get()}
+
+
+def test_all_urls_go_to_parse() -> None:
+    with MockWeb(WEB) as web:
+        run = Run(SimplestSpider, web)
+    assert sorted(item["title"] for item in run.items) == ["about", "category/1", "product/1", "product/2"]
+    assert (run.exit_status, run.errors) == (0, [])
+
+
+class RulesSpider(SitemapSpider):
+    name = "rules"
+    sitemap_urls = ["http://www.example.com/sitemap.xml"]
+    sitemap_rules = [
+        ("/product/", "parse_product"),
+        ("/category/", "parse_category"),
+    ]
+
+    def parse_product(self, response: Any) -> Any:
+        return {"product": response.url}
+
+    def parse_category(self, response: Any) -> Any:
+        return {"category": response.url}
+
+
+def test_rules_choose_the_callback_and_the_pages() -> None:
+    with MockWeb(WEB) as web:
+        run = Run(RulesSpider, web)
+    found = sorted(json.dumps(item) for item in run.items)
+    assert found == [
+        '{"category": "http://www.example.com/category/1"}',
+        '{"product": "http://www.example.com/product/1"}',
+        '{"product": "http://www.example.com/product/2"}',
+    ]
+    assert "about" not in paths(web.requested)
+
+
+class ShopsSpider(SitemapSpider):
+    name = "shops"
+    sitemap_urls = ["http://www.example.com/robots.txt"]
+    sitemap_rules = [("/shop/", "parse_shop")]
+    sitemap_follow = ["/sitemap_shops"]
+
+    def parse_shop(self, response: Any) -> Any:
+        return {"shop": response.url}
+
+
+def test_follow_is_for_the_sitemaps_of_an_index() -> None:
+    with MockWeb(WEB) as web:
+        run = Run(ShopsSpider, web)
+    assert run.items == [{"shop": ROOT + "shop/1"}]
+    # As in Scrapy, what a robots.txt names is read whatever its name.
+    assert paths(web.requested) == ["robots.txt", "shop/1", "sitemap.xml", "sitemap_index.xml", "sitemap_shops.xml"]
+
+
+class CombinedSpider(SitemapSpider):
+    name = "combined"
+    sitemap_urls = ["http://www.example.com/robots.txt"]
+    sitemap_rules = [("/shop/", "parse_shop")]
+    other_urls = ["http://www.example.com/other-page"]
+
+    async def start(self) -> Any:
+        async for item_or_request in super().start():
+            yield item_or_request
+        for url in self.other_urls:
+            yield Request(url, self.parse_other, cb_kwargs={"url": "mine", "start": True})
+
+    def parse_shop(self, response: Any) -> Any:
+        return {"shop": response.url}
+
+    def parse_other(self, response: Any, url: str, start: bool) -> Any:
+        return {"other": response.url}
+
+
+def test_start_goes_together_with_other_requests() -> None:
+    with MockWeb(WEB) as web:
+        run = Run(CombinedSpider, web)
+    assert sorted(map(str, run.items)) == [f"{{'other': '{ROOT}other-page'}}", f"{{'shop': '{ROOT}shop/1'}}"]
+    assert run.exit_status == 0
+
+
+class FilteredSitemapSpider(SitemapSpider):
+    name = "filtered_sitemap_spider"
+    allowed_domains = ["example.com"]
+    sitemap_urls = ["http://www.example.com/lastmods.xml"]
+
+    def sitemap_filter(self, entries: Any) -> Any:
+        for entry in entries:
+            date_time = datetime.strptime(entry["lastmod"], "%Y-%m-%d")
+            if date_time.year >= 2005:
+                yield entry
+
+    def parse(self, response: Any) -> Any:
+        return {"entry": response.meta["sitemapcrawl_page"]}
+
+
+def test_filter_by_date_and_the_entry_in_the_callback() -> None:
+    with MockWeb({**WEB, ROOT + "lastmods.xml": LASTMODS}) as web:
+        run = Run(FilteredSitemapSpider, web)
+    entry = run.items[0]["entry"]
+    assert (len(run.items), entry["loc"], entry["lastmod"], entry["priority"]) == (1, ROOT + "product/1", "2010-01-01", "0.8")
+    assert entry["alternate"] == [ROOT + "shop/1"]
+    assert entry["sitemap"] == ROOT + "lastmods.xml"
+    assert json.loads(json.dumps(entry)) == entry  # plain values, which can be stored
+
+
+class AlternateSpider(SimplestSpider):
+    name = "alternates"
+    sitemap_urls = ["http://www.example.com/lastmods.xml"]
+    sitemap_alternate_links = True
+
+
+def test_alternate_links() -> None:
+    with MockWeb({**WEB, ROOT + "lastmods.xml": LASTMODS}) as web:
+        Run(AlternateSpider, web)
+    assert paths(web.requested) == ["lastmods.xml", "product/1", "product/2", "shop/1"]
+
+
+class AlternateFilterSpider(SimplestSpider):
+    name = "alternate-filter"
+    sitemap_urls = ["http://www.example.com/lastmods.xml"]
+
+    def sitemap_filter(self, entries: Any) -> Any:
+        for entry in entries:
+            for link in entry.get("alternate", ()):
+                entry["loc"] = link
+                yield entry
+
+
+def test_filter_may_change_entries() -> None:
+    with MockWeb({**WEB, ROOT + "lastmods.xml": LASTMODS}) as web:
+        Run(AlternateFilterSpider, web)
+    assert paths(web.requested) == ["lastmods.xml", "shop/1"]
+
+
+class IndexFilterSpider(SimplestSpider):
+    name = "index-filter"
+    sitemap_urls = ["http://www.example.com/dated.xml"]
+
+    def sitemap_filter(self, entries: Any) -> Any:
+        return [entry for entry in entries if entry.get("lastmod", "9") >= "2005"]
+
+
+def test_filter_sees_the_sitemaps_of_an_index() -> None:
+    dated = (
+        "<sitemapindex><sitemap><loc>/sitemap_shops.xml</loc><lastmod>2004-01-01T20:00:00+00:00</lastmod></sitemap>"
+        "<sitemap><loc>/sitemap_blog.xml</loc><lastmod>2005-01-01</lastmod></sitemap></sitemapindex>"
+    )
+    with MockWeb({**WEB, ROOT + "dated.xml": dated}) as web:
+        Run(IndexFilterSpider, web)
+    assert paths(web.requested) == ["blog/1", "dated.xml", "sitemap_blog.xml"]
+
+
+# Beyond the examples
+
+
+def examples(page: str) -> list[str]:
+    """Return the Python of a page of the documentation; the mock web has no https."""
+    text = (Path(__file__).parents[2] / page).read_text("utf-8").replace("https://example.com/", ROOT)
+    blocks = re.findall(r"^ *```python\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE)
+    return [textwrap.dedent(code) for code in blocks]
+
+
+def spider_of(page: str, name: str) -> type[SitemapSpider]:
+    code = next(code for code in examples(page) if f"class {name}(" in code)
+    linecache.cache["<example>"] = (len(code), None, code.splitlines(keepends=True), "<example>")  # Scrapy looks at it
+    module = sys.modules["example_of_the_docs"] = ModuleType("example_of_the_docs")
+    module.__dict__.update(SitemapSpider=SitemapSpider, __file__="<example>")
+    exec(compile(code, "<example>", "exec"), module.__dict__)
+    return module.__dict__[name]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/in-your-project.md"])
+def test_examples_of_our_documentation(page: str) -> None:
+    with MockWeb(WEB) as web:
+        run = Run(spider_of(page, "ShopSpider"), web)
+    assert {item["url"] for item in run.items} >= {ROOT + "product/1", ROOT + "product/2"}
+    assert run.errors == []
+
+
+def test_example_of_a_spider_that_filters() -> None:
+    lastmods = LASTMODS.replace("2010", "2024")
+    with MockWeb({**WEB, ROOT + "sitemap.xml": lastmods}) as web:
+        result = crawl(web, spider=spider_of("docs/in-your-project.md", "RecentSpider"))
+    assert result.locations == [ROOT + "product/1"]
+
+
+def test_examples_of_programs() -> None:
+    with MockWeb(WEB) as web, proxy(web.address):
+        programs = [
+            code for page in ("README.md", "docs/library.md") for code in examples(page) if "import sitemapcrawl\n" in code
+        ]
+        for code in programs:
+            exec(code, {})
+    assert len(programs) == 3
+
+
+class SeveralSpider(SimplestSpider):
+    name = "several"
+    sitemap_urls = [
+        "http://www.example.com/sitemap_shops.xml",
+        "http://www.example.com/gone.xml",
+        "http://www.example.com/sitemap_blog.xml",
+    ]
+
+
+def test_several_sitemap_urls_and_one_that_cannot_be_read() -> None:
+    with MockWeb(WEB) as web:
+        run = Run(SeveralSpider, web)
+    assert sorted(item["title"] for item in run.items) == ["blog/1", "product/2", "shop/1"]
+    assert run.exit_status == 1
+    assert run.stats["sitemapcrawl/errors/network"] == 1
+
+
+class RequestSpider(SitemapSpider):
+    name = "request"
+    sitemap_urls = ["http://www.example.com/lastmods.xml"]
+    sitemap_rules = [("/product/", "parse_product")]
+
+    def sitemap_request(self, url: str, entry: dict[str, Any], callback: Any) -> Request | None:
+        if "lastmod" not in entry or url.endswith("/2"):
+            return None
+        request = super().sitemap_request(url, entry, callback)
+        assert request is not None
+        return request.replace(headers={"X-Since": entry["lastmod"]}, errback=self.lost)
+
+    def parse_product(self, response: Any, page: dict[str, Any]) -> Any:
+        request = request_from_dict(response.request.to_dict(spider=self), spider=self)  # can be stored
+        assert request.callback == self.parse_product
+        return {"since": response.request.headers["X-Since"].decode(), "lastmod": page["lastmod"]}
+
+    def lost(self, failure: Any) -> Any:
+        return {"lost": True}
+
+
+def test_request_is_made_by_a_hook_and_the_callback_gets_the_page() -> None:
+    with MockWeb({**WEB, ROOT + "lastmods.xml": LASTMODS}) as web:
+        run = Run(RequestSpider, web)
+    assert run.items == [{"since": "2010-01-01", "lastmod": "2010-01-01"}]
+
+
+class ItemsSpider(SitemapSpider):
+    name = "items"
+    url = "http://www.example.com/sitemap_index.xml"
+    max_urls = 2
+    sitemap_follow = ["shops"]
+
+    def sitemap_filter(self, entries: Any) -> Any:
+        return (entry for entry in entries if entry["loc"] != ROOT + "product/2")
+
+
+def test_without_rules_and_parse_pages_are_the_items_and_the_filter_works() -> None:
+    with MockWeb(WEB) as web:
+        result = crawl(web, spider=ItemsSpider)
+    assert result.locations == [ROOT + "shop/1"]
+    assert paths(web.requested) == ["sitemap_index.xml", "sitemap_shops.xml"]
+    assert result.exit_status == 0
+
+
+def test_options_come_from_arguments_then_the_class_then_settings() -> None:
+    class Spider(SimplestSpider):
+        name = "options"
+        max_urls = 2
+        strict = True
+
+    with MockWeb(WEB) as web:
+        run = Run(Spider, web, {"SITEMAPCRAWL_MAX_URLS": 1, "SITEMAPCRAWL_MAX_DEPTH": 3}, strict="false", category="pens")
+    spider: Any = run.crawler.spider
+    assert (spider.options.max_urls, spider.options.strict, spider.options.max_depth) == (2, False, 3)
+    assert spider.category == "pens"
+    assert len(run.items) == 2
+    assert run.stats["sitemapcrawl/limits/max_urls"] == 1
+
+
+def test_names_that_the_spider_uses_itself_are_refused() -> None:
+    with pytest.raises(TypeError, match="'report'"):
+        type("Mine", (SitemapSpider,), {"report": None, "__module__": "mine"})
+
+
+def test_a_spider_needs_a_name_of_its_own() -> None:
+    nameless = type("Nameless", (SitemapSpider,), {"__module__": "mine"})
+    assert nameless.name is None
+    assert SitemapSpider.name == "sitemap"
+
+
+PAGES = 50_000
+
+
+def test_a_large_sitemap_never_has_all_its_requests_in_memory() -> None:
+    highest = {"alive": 0, "waiting": 0}
+
+    class Spider(SitemapSpider):
+        name = "large"
+        sitemap_urls = [ROOT + "large.xml"]
+        sitemap_rules = [("", "parse_page")]
+        custom_settings = {"DOWNLOADER_MIDDLEWARES": {Short: 60}, "DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter"}
+        done = 0
+
+        def parse_page(self, response: Any) -> None:
+            self.done += 1
+            if self.done >= 5_000:
+                raise CloseSpider("enough")  # all of them would take a minute
+            if self.done % 1_000 == 0:
+                alive = sum(isinstance(thing, Request) for thing in gc.get_objects())
+                highest["alive"] = max(highest["alive"], alive)
+                highest["waiting"] = max(highest["waiting"], len(self.crawler.engine.scheduler))  # type: ignore[arg-type]
+
+    with MockWeb({ROOT + "large.xml": urlset(*(f"/{number}" for number in range(PAGES)))}) as web:
+        run = Run(Spider, web)
+    assert run.stats["sitemapcrawl/pages"] < 5_500
+    assert 0 < highest["waiting"] <= 100
+    assert highest["alive"] <= 500
+
+
+class Short:
+    """Answer for the pages: fifty thousand of them over a socket would take a while."""
+
+    async def process_request(self, request: Request) -> Any:
+        from scrapy.http import TextResponse
+
+        if request.url.endswith(".xml"):
+            return None
+        await asyncio.sleep(0)
+        return TextResponse(request.url, body=b"page")
+
+
+def test_small_sitemaps_share_the_bound_and_all_is_read() -> None:
+    waiting = [0]
+    maps = [f"/s{number}.xml" for number in range(60)]
+    web_pages: dict[str, Any] = {ROOT + "i.xml": index(*maps)}
+    for name in maps:
+        web_pages[ROOT + name[1:]] = urlset(*(f"{name}/{number}" for number in range(20)))
+
+    class Spider(SitemapSpider):
+        name = "small"
+        sitemap_urls = [ROOT + "i.xml"]
+        custom_settings = {"SITEMAPCRAWL_WAITING_PAGES": 10, "DOWNLOADER_MIDDLEWARES": {Short: 60}}
+
+        def parse(self, response: Any) -> Any:
+            waiting[0] = max(waiting[0], len(self.crawler.engine.scheduler))  # type: ignore[arg-type]
+            return {"url": response.url}
+
+    with MockWeb(web_pages) as web:
+        run = Run(Spider, web)
+    assert len(run.items) == 60 * 20
+    assert len(web.requested) == 61
+    assert waiting[0] <= 16 * 10 + 20
+
+
+def test_requests_that_are_filtered_out_leave_no_gap() -> None:
+    class Spider(SimplestSpider):
+        name = "offsite"
+        allowed_domains = ["www.example.com"]
+        sitemap_urls = [ROOT + "i.xml"]
+        custom_settings = {"SITEMAPCRAWL_WAITING_PAGES": 5}
+
+    web_pages = {
+        ROOT + "i.xml": index("/a.xml", "http://elsewhere.example/b.xml"),
+        ROOT + "a.xml": urlset(*(f"http://other.example/{n}" for n in range(300)), *["/about"] * 300, "/product/1"),
+    }
+    with MockWeb({**WEB, **web_pages}) as web:
+        run = Run(Spider, web)
+    assert sorted(item["title"] for item in run.items) == ["about", "product/1"]
+    assert paths(web.requested) == ["a.xml", "about", "i.xml", "product/1"]
+    assert run.stats["elapsed_time_seconds"] < 10
+
+
+def test_pages_obey_the_settings_of_the_project_and_documents_the_options() -> None:
+    class Spider(SimplestSpider):
+        name = "settings"
+        sitemap_urls = [ROOT + "robots.txt"]
+        max_response_size = 2_000
+        handle_httpstatus_list: list[int] = []
+
+    settings = {"ROBOTSTXT_OBEY": True, "USER_AGENT": "shop/1.0", "RETRY_TIMES": 1, "CONCURRENT_REQUESTS": 3}
+    web_pages = {
+        ROOT + "robots.txt": "User-agent: *\nDisallow: /private\nSitemap: /s.xml\nSitemap: /large.xml\n",
+        ROOT + "s.xml": urlset("/private/1", "/large-page", "/failing", "/missing", "/about"),
+        ROOT + "large.xml": urlset("/" + "x" * 3_000),
+        ROOT + "large-page": "<h1>large</h1>" + " " * 10_000,
+        ROOT + "failing": Answer(b"", 503),
+    }
+    with MockWeb({**WEB, **web_pages}) as web:
+        run = Run(Spider, web, settings)
+    assert sorted(item["title"] for item in run.items) == ["about", "large"]
+    assert web.requested.count(ROOT + "failing") == 2
+    assert ROOT + "private/1" not in web.requested
+    assert {headers["User-Agent"] for headers in web.headers} == {"shop/1.0"}
+    assert run.stats["sitemapcrawl/limits/max_response_size"] == 1
+    assert run.crawler.settings.getint("CONCURRENT_REQUESTS") == 3
+    assert run.crawler.settings.getbool("COOKIES_ENABLED")
+    assert web.max_in_flight <= 3
+
+
+def test_page_requests_are_no_sitemaps() -> None:
+    class Spider(SimplestSpider):
+        name = "limits"
+        sitemap_urls = [ROOT + "i.xml"]
+        max_sitemaps = 1
+        max_concurrency = 1
+
+    with MockWeb({**WEB, ROOT + "i.xml": index("/sitemap.xml", "/sitemap_blog.xml")}) as web:
+        run = Run(Spider, web)
+    assert len(run.items) == 4
+    assert run.stats["sitemapcrawl/sitemaps/read"] == 2
+    assert run.stats["sitemapcrawl/limits/max_sitemaps"] == 1
+
+
+def test_items_go_through_pipelines_and_feeds(tmp_path: Path) -> None:
+    class Drops:
+        def process_item(self, item: Any) -> Any:
+            if item["title"] == "about":
+                raise DropItem("no")
+            return {**item, "empty": None}
+
+    feeds = {str(tmp_path / "items.jsonl"): {"format": "jsonlines"}, str(tmp_path / "items.csv"): {"format": "csv"}}
+    with MockWeb(WEB) as web:
+        run = Run(SimplestSpider, web, {"ITEM_PIPELINES": {Drops: 1}, "FEEDS": feeds}, errors=str(tmp_path / "errors.jsonl"))
+    lines = [json.loads(line) for line in (tmp_path / "items.jsonl").read_text().splitlines()]
+    assert (len(lines), lines[0]["empty"]) == (3, None)  # as Scrapy exports it
+    assert (tmp_path / "items.csv").read_text().startswith("url,title,empty")
+    assert run.stats["item_scraped_count"] == 3
+    assert (tmp_path / "errors.jsonl").exists()
+
+
+def test_an_error_in_a_hook_costs_one_document() -> None:
+    class Spider(SimplestSpider):
+        name = "broken"
+        sitemap_urls = [ROOT + "i.xml"]
+
+        def sitemap_filter(self, entries: Any) -> Any:
+            for entry in entries:
+                if entry["loc"].endswith("/about"):
+                    raise KeyError("lastmod")
+                yield entry
+
+    with MockWeb({**WEB, ROOT + "i.xml": index("/sitemap.xml", "/sitemap_blog.xml")}) as web:
+        run = Run(Spider, web)
+    assert sorted(item["title"] for item in run.items) == ["blog/1", "category/1", "product/1", "product/2"]
+    assert run.stats["sitemapcrawl/sitemaps/failed"] == 1
+
+
+def test_closing_ends_a_document_that_waits_for_room() -> None:
+    class Spider(SimplestSpider):
+        name = "closing"
+        sitemap_urls = [ROOT + "large.xml"]
+        custom_settings = {"CLOSESPIDER_ITEMCOUNT": 5, "DOWNLOADER_MIDDLEWARES": {Short: 60}}
+
+    with MockWeb({ROOT + "large.xml": urlset(*(f"/{number}" for number in range(PAGES)))}) as web:
+        run = Run(Spider, web)
+    assert 5 <= len(run.items) < 500
+    assert run.exit_status == 1
+
+
+def test_each_of_several_starts_has_limits_of_its_own() -> None:
+    class Spider(SimplestSpider):
+        name = "several-limits"
+        sitemap_urls = [ROOT + "sitemap.xml", ROOT + "i.xml", ROOT + "sitemap_blog.xml"]
+        max_urls = 1
+
+        def parse(self, response: Any) -> Any:
+            return {"url": response.url, "start": response.meta["sitemapcrawl_page"]["start"]}
+
+    with MockWeb({**WEB, ROOT + "i.xml": index("/sitemap_shops.xml", "/sitemap.xml")}) as web:
+        run = Run(Spider, web, multi_thread="false")
+    found = sorted((item["start"].removeprefix(ROOT), item["url"].removeprefix(ROOT)) for item in run.items)
+    assert found == [("i.xml", "shop/1"), ("sitemap.xml", "product/1"), ("sitemap_blog.xml", "blog/1")]
+    assert run.stats["sitemapcrawl/limits/max_urls"] == 2
+    assert run.stats["sitemapcrawl/starts/read"] == 3
+    assert run.exit_status == 0
+
+
+def test_a_request_for_a_sitemap_that_a_subclass_makes_is_a_start() -> None:
+    class Spider(SimplestSpider):
+        name = "own-request"
+
+        async def start(self) -> Any:
+            async for request in super().start():
+                yield request
+            yield Request(ROOT + "sitemap_index.xml", self._parse_sitemap)
+
+    with MockWeb(WEB) as web:
+        run = Run(Spider, web)
+    assert {item["title"] for item in run.items} >= {"blog/1", "shop/1", "about"}
+    assert run.stats["sitemapcrawl/starts/read"] == 2
+    assert run.exit_status == 0
+
+
+def test_with_jobdir_all_documents_are_read_again_and_pages_are_not(tmp_path: Path) -> None:
+    class Spider(SimplestSpider):
+        name = "jobdir"
+        sitemap_urls = [ROOT + "robots.txt"]
+        custom_settings = {"CLOSESPIDER_ITEMCOUNT": 1, "CONCURRENT_REQUESTS": 1}
+
+    class Again(Spider):
+        custom_settings = {"CLOSESPIDER_ITEMCOUNT": 0}
+
+    with MockWeb(WEB) as web:
+        first = Run(Spider, web, {"JOBDIR": str(tmp_path)})
+        second = Run(Again, web, {"JOBDIR": str(tmp_path)})
+    assert (first.exit_status, second.exit_status) == (1, 0)
+    titles = sorted(item["title"] for item in first.items + second.items)
+    assert titles == ["about", "blog/1", "category/1", "product/1", "product/2", "shop/1"]
+    assert not (tmp_path / "sitemapcrawl.sqlite").exists()
