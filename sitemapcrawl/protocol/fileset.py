@@ -8,7 +8,7 @@ import re
 import shutil
 import time
 from pathlib import Path
-from tempfile import mkdtemp
+from secrets import token_hex
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -42,7 +42,9 @@ class FileSet:
                 folder = folder.parent
             self.folder.mkdir(parents=True, exist_ok=True)
             self._remove_abandoned()
-            self._temporary = Path(mkdtemp(prefix=f".{self.name}-", suffix=_SUFFIX, dir=self.folder))
+            # Known before it is there: an interruption in between would leave it behind.
+            self._temporary = self.folder / f".{self.name}-{token_hex(8)}{_SUFFIX}"
+            self._temporary.mkdir(mode=0o700)
         return self._temporary
 
     def _remove_abandoned(self) -> None:
