@@ -7,13 +7,15 @@ import os
 import re
 import shutil
 import time
-from pathlib import Path
 from secrets import token_hex
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from sitemapcrawl.protocol.errors import SitemapError
 from sitemapcrawl.protocol.reader import read
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _SUFFIX: Final = ".tmp"
 _ABANDONED: Final = 86_400  # seconds after which nobody writes to a temporary folder any more
