@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from sitemapcrawl.protocol import dates
 from sitemapcrawl.protocol.errors import ValidationError
+from sitemapcrawl.protocol.limits import CHANGE_FREQUENCIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-CHANGEFREQS = frozenset({"always", "hourly", "daily", "weekly", "monthly", "yearly", "never"})
+CHANGEFREQS = frozenset(CHANGE_FREQUENCIES)
 
 # Python's float() and int() take more than decimal text: "1_000", "nan", "infinity", digits that are not in ASCII.
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
