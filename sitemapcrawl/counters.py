@@ -1,7 +1,8 @@
 """What is left of each limit, and what was requested, read and listed already. Pure: no requests are made here.
 
-The limits are those of one start: each of several starts has counters of its own. Others change them through the methods
-only, so that counters that several processes share can stand in their place.
+The limits are those of one start: each of several starts has counters of its own. What a document may add is asked for and
+counted in one step, by the methods that are coroutines, so that counters that several processes share can stand in their
+place.
 
 A sitemap is known by its *key*: the URL that is requested, character by character, without its fragment.
 """
@@ -16,6 +17,7 @@ from sitemapcrawl.protocol.dates import to_datetime
 from sitemapcrawl.protocol.urls import request_url
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
 
     from sitemapcrawl.protocol.records import SitemapEntry
@@ -28,6 +30,16 @@ def location_key(url: str) -> str:
     if not url.isascii():
         return request_url(url)
     return url.partition("#")[0] if "#" in url else url
+
+
+@dataclass(slots=True)
+class Added:
+    """What became of sitemaps that a document lists."""
+
+    listed: list[str] = field(default_factory=list)  # keys of those in the listing
+    not_listed: int = 0  # for which the listing has no room
+    left_out: int = 0  # that would be requested if there were room
+    too_deep: int = 0  # that would be requested if they were not too deep
 
 
 @dataclass(slots=True)
@@ -77,16 +89,41 @@ class Counters:
         self.requested.discard(key)
         self.requests -= 1
 
-    def serve(self, key: str) -> bool:
+    async def serve(self, key: str) -> bool:
         """Note that the document at *key* is read; return False if it has been read before."""
         if key in self.served:
             return False
         self.served.add(key)
         return True
 
-    def list(self, entry: SitemapEntry) -> bool:
+    async def add_sitemaps(
+        self, found: Iterable[tuple[str, SitemapEntry, bool]], children: dict[str, None], *, at_once: bool, too_deep: bool
+    ) -> Added:
+        """Add the sitemaps that a document lists to the listing, and to *children* those that are to be requested.
+
+        *found* are key, entry, and whether the sitemap is wanted. With *at_once* they are counted here. Otherwise that is
+        done when they are sent, by :meth:`request`: what one leads to comes before the next, which may then be left out.
+        """
+        added = Added()
+        for key, entry, wanted in found:
+            if self.list(key, entry):
+                added.listed.append(key)
+            else:
+                added.not_listed += 1
+            if not wanted or key in children or self.is_known(key):
+                continue
+            if too_deep:
+                added.too_deep += 1
+            elif (0 if at_once else len(children)) >= self.sitemaps_left():
+                added.left_out += 1
+            else:
+                if at_once:
+                    self.request(key)
+                children[key] = None
+        return added
+
+    def list(self, key: str, entry: SitemapEntry) -> bool:
         """Add *entry* to the sitemaps listed, once and with the latest of its dates; return False if there is no room."""
-        key = location_key(entry.loc)
         known = self.listed.get(key)
         if known is not None:
             known.lastmod = latest(known.lastmod, entry.lastmod)
@@ -98,21 +135,22 @@ class Counters:
 
     # Pages and errors
 
-    def pages_left(self) -> int:
-        """Return how many more pages may be returned."""
-        return max(0, self.max_urls - self.pages) if self.max_urls else NO_LIMIT
+    async def take_pages(self, count: int) -> tuple[int, bool]:
+        """Count *count* pages that are about to be returned, or as many as may be.
 
-    def add_pages(self, count: int) -> None:
-        """Count pages that are returned; :meth:`pages_left` has said how many may be."""
-        self.pages += count
+        Return how many, and whether they are the last ones.
+        """
+        left = max(0, self.max_urls - self.pages) if self.max_urls else NO_LIMIT
+        granted = min(count, left)
+        self.pages += granted
+        return granted, granted == left
 
-    def add_validation_errors(self, count: int) -> None:
-        """Count validation errors that are recorded."""
-        self.validation_errors += count
-
-    def validation_errors_left(self) -> int:
-        """Return how many more validation errors may be recorded."""
-        return max(0, self.max_validation_errors - self.validation_errors) if self.max_validation_errors else NO_LIMIT
+    async def take_validation_errors(self, count: int) -> int:
+        """Count *count* validation errors that are about to be recorded, or as many as may be; return how many."""
+        left = max(0, self.max_validation_errors - self.validation_errors) if self.max_validation_errors else NO_LIMIT
+        granted = min(count, left)
+        self.validation_errors += granted
+        return granted
 
 
 def latest(one: str | None, other: str | None) -> str | None:

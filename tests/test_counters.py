@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 
 import pytest
@@ -8,7 +9,7 @@ from sitemapcrawl.counters import NO_LIMIT, Counters, latest, location_key
 from sitemapcrawl.protocol.records import SitemapEntry
 from sitemapcrawl.sampling import Reservoir
 
-A, B = "https://example.com/a.xml", "https://example.com/b.xml"
+A, B, C, D = (f"https://example.com/{name}.xml" for name in "abcd")
 
 
 @pytest.mark.parametrize(
@@ -33,16 +34,56 @@ def test_requests_are_counted_down() -> None:
 
 def test_zero_is_no_limit() -> None:
     counters = Counters()
-    assert counters.sitemaps_left() == counters.pages_left() == counters.validation_errors_left() == NO_LIMIT
-    assert counters.list(SitemapEntry(A))
+    assert counters.sitemaps_left() == NO_LIMIT
+    assert asyncio.run(counters.take_pages(10**9)) == (10**9, False)
+    assert asyncio.run(counters.take_validation_errors(10**9)) == 10**9
+    assert counters.list(A, SitemapEntry(A))
+
+
+def test_pages_are_granted_to_the_unit() -> None:
+    counters = Counters(max_urls=5)
+    taken = [asyncio.run(counters.take_pages(count)) for count in (3, 2, 1)]
+    assert taken == [(3, False), (2, True), (0, True)]
+
+
+def test_validation_errors_are_granted_to_the_unit() -> None:
+    counters = Counters(max_validation_errors=5)
+    assert [asyncio.run(counters.take_validation_errors(count)) for count in (3, 3, 1)] == [3, 2, 0]
+
+
+def test_sitemaps_of_a_document_are_listed_and_requested_while_there_is_room() -> None:
+    counters = Counters(max_sitemaps=2)
+    children: dict[str, None] = {}
+    found = [(key, SitemapEntry(key), key != B) for key in (A, B, A, C, D)]
+    added = asyncio.run(counters.add_sitemaps(found, children, at_once=True, too_deep=False))
+    assert (added.listed, added.not_listed, added.left_out, added.too_deep) == ([A, B, A], 2, 1, 0)
+    assert list(children) == [A, C]
+    assert counters.requests == 2
+
+
+def test_sitemaps_are_counted_later_where_they_are_fetched_one_at_a_time() -> None:
+    counters = Counters(max_sitemaps=2)
+    children: dict[str, None] = {}
+    found = [(key, SitemapEntry(key), True) for key in (A, B, C)]
+    added = asyncio.run(counters.add_sitemaps(found, children, at_once=False, too_deep=False))
+    assert (list(children), added.left_out, counters.requests) == ([A, B], 1, 0)
+
+
+def test_sitemaps_that_are_too_deep_are_listed_only() -> None:
+    counters = Counters()
+    counters.begin(A)
+    children: dict[str, None] = {}
+    found = [(key, SitemapEntry(key), True) for key in (A, B)]
+    added = asyncio.run(counters.add_sitemaps(found, children, at_once=True, too_deep=True))
+    assert (added.listed, added.too_deep, children) == ([A, B], 1, {})
 
 
 def test_sitemap_is_listed_once_with_the_latest_date() -> None:
     counters = Counters(max_sitemaps=1)
-    assert counters.list(SitemapEntry(A, "2024-01-15"))
-    assert counters.list(SitemapEntry(A + "#x", "2024-02"))
-    assert counters.list(SitemapEntry(A))
-    assert not counters.list(SitemapEntry(B))
+    assert counters.list(A, SitemapEntry(A, "2024-01-15"))
+    assert counters.list(A, SitemapEntry(A + "#x", "2024-02"))
+    assert counters.list(A, SitemapEntry(A))
+    assert not counters.list(B, SitemapEntry(B))
     assert [(entry.loc, entry.lastmod) for entry in counters.listed.values()] == [(A, "2024-02")]
 
 
@@ -63,8 +104,8 @@ def test_latest_compares_points_in_time(one: str | None, other: str | None, expe
 
 def test_document_is_served_once() -> None:
     counters = Counters()
-    assert counters.serve(A)
-    assert not counters.serve(A)
+    assert asyncio.run(counters.serve(A))
+    assert not asyncio.run(counters.serve(A))
     assert counters.is_known(A)
 
 

@@ -39,7 +39,7 @@ PAGE = "sitemapcrawl_page"  # the request meta key with the entry of the page, p
 # Attributes of the spider itself, which a subclass would break unawares.
 _RESERVED = {
     "abandon", "admit", "calls", "config_errors", "count", "deliver", "failed", "journal", "known", "leave_out_sitemaps",
-    "options", "reach", "report", "requests_pages", "start_error", "start_read",
+    "options", "reach", "record", "report", "requests_pages", "start_error", "start_read",
 }  # fmt: skip
 # Scrapy knows this one as an attribute of spiders, and warns of it.
 _NO_ATTRIBUTES = {"user_agent"}
@@ -271,10 +271,10 @@ class PageRequests(Spider):
                             self._forget_dropped()
                     if self._is_closing() or self._is_over(call):
                         return
-                    if not call.counters.pages_left():
+                    granted, _ = await call.counters.take_pages(1)
+                    if not granted:
                         self._reach_page_limit(call)
                         return
-                    call.counters.add_pages(1)
                     self.count("pages")
                     self.waiting_pages.add(request, url)
                     yield request

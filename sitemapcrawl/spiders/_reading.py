@@ -36,83 +36,84 @@ class DocumentReading:
 
     async def take(self, batch: Sequence[Any]) -> str:
         """Hand on the records of *batch*. Return ``"more"`` or ``"end"`` if the pages are as many as allowed, else ``""``."""
-        spider, call = self._spider, self._call
-        counters = call.counters
-        rules = spider.options.rules
-        room = counters.pages_left()
-        if isinstance(batch, PlainPages) and not rules and len(batch) < room:
-            await self._deliver(batch)  # nothing is to be looked at
-            return ""
+        rules = self._spider.options.rules
+        if isinstance(batch, PlainPages) and not rules:  # nothing is to be looked at
+            granted, last = await self._call.counters.take_pages(len(batch))
+            await self._deliver(batch if granted == len(batch) else batch[:granted])
+            return "" if not last else "end" if granted == len(batch) else "more"
         pages: list[Page] = []
-        errors: list[SitemapError] = []
-        not_matched = 0
-        finished = ""
-        for index, record in enumerate(batch, 1):
-            kind = type(record)
-            if kind is Page:
+        places: list[int] = []
+        not_matched: list[int] = []
+        for place, record in enumerate(batch):
+            if type(record) is Page:
                 if rules and not any(rule.search(record.loc) for rule in rules):
-                    not_matched += 1
-                    continue
-                pages.append(record)
-                if len(pages) >= room:
-                    finished = "more" if index < len(batch) else "end"
-                    break
-            elif kind is SitemapEntry:
-                self._list(record)
+                    not_matched.append(place)
+                else:
+                    pages.append(record)
+                    places.append(place)
+        finished = ""
+        if pages:
+            granted, last = await self._call.counters.take_pages(len(pages))
+            if last:  # what comes behind the last page is left out, whatever it is
+                end = places[granted - 1] + 1 if granted else 0
+                finished = "more" if end < len(batch) else "end"
+                pages, batch = pages[:granted], batch[:end]
+                not_matched = [place for place in not_matched if place < end]
+        if not_matched:
+            self._spider.count("pages/not_matched", len(not_matched))
+        await self._take_others([record for record in batch if type(record) is not Page])
+        await self._deliver(pages)
+        return finished
+
+    async def _take_others(self, records: Sequence[Any]) -> None:
+        entries: list[SitemapEntry] = []
+        errors: list[SitemapError] = []
+        for record in records:
+            if type(record) is SitemapEntry:
+                entries.append(record)
             else:
                 errors.append(record)
-                if kind is ParseError:
+                if type(record) is ParseError:
                     self.fault = record
-        if not_matched:
-            spider.count("pages/not_matched", not_matched)
+        if entries:
+            await self._list(entries)
         if errors:
-            spider.report(errors, call)
-        if pages:
-            await self._deliver(pages)
-        return finished
+            await self._spider.record(errors, self._call)
 
     def mark(self, records: Sequence[Any]) -> None:
         """Have *records* carry the start that led to them, where there are several."""
         self._call.mark_records(records)
 
     async def _deliver(self, pages: Sequence[Page]) -> None:
+        if not pages:
+            return
         spider, call = self._spider, self._call
-        call.counters.add_pages(len(pages))
         spider.count("pages", len(pages))
         call.mark_records(pages)
         if call.sample is not None:
             call.sample.add(pages)
         else:
-            await spider.deliver(pages, self._url, self._response, call.mark)
+            await spider.deliver(pages, self._url, self._response, call)
 
-    def _list(self, entry: SitemapEntry) -> None:
-        spider, counters = self._spider, self._call.counters
-        self._call.mark_records([entry])
-        key = key_of(entry.loc)
-        if counters.list(entry):
-            self.listed[key] = None
-        else:
-            spider.reach("max_sitemaps", self._call)
+    async def _list(self, entries: list[SitemapEntry]) -> None:
+        spider, call = self._spider, self._call
+        call.mark_records(entries)
         follow = spider.options.follow
-        if follow and not any(pattern.search(entry.loc) for pattern in follow):
-            spider.count("sitemaps/not_followed")
-            return
-        if key in self._children or counters.is_known(key):
-            return
-        if self._too_deep:
-            self._left_at_depth = True
-            return
-        if spider.options.multi_thread:
-            # Which sitemaps are fetched is open here, so they are counted at once: what waits is bounded by the limit.
-            if not counters.sitemaps_left():
-                self._left_out += 1
-                return
-            counters.request(key)
-        elif len(self._children) >= counters.sitemaps_left():
-            # One at a time, they are counted when they are sent: what this one leads to comes before the next.
-            self._left_out += 1
-            return
-        self._children[key] = None
+        found = []
+        for entry in entries:
+            wanted = not follow or any(pattern.search(entry.loc) for pattern in follow)
+            if not wanted:
+                spider.count("sitemaps/not_followed")
+            found.append((key_of(entry.loc), entry, wanted))
+        # At once, where sitemaps are fetched side by side: which ones is open, and so what waits is bounded by the limit.
+        added = await call.counters.add_sitemaps(
+            found, self._children, at_once=spider.options.multi_thread, too_deep=self._too_deep
+        )
+        self.listed.update(dict.fromkeys(added.listed))
+        self._left_out += added.left_out
+        self._left_at_depth = self._left_at_depth or added.too_deep > 0
+        if added.not_listed:
+            spider.reach("max_sitemaps", call)
 
     def end(self) -> list[str]:
         """Record how the reading ended, and return the keys of the sitemaps to fetch, in the order of the document."""

@@ -19,7 +19,7 @@ from scrapy.utils.job import job_dir
 from twisted.python.failure import Failure
 
 from sitemapcrawl import default_settings
-from sitemapcrawl.counters import NO_LIMIT, Counters
+from sitemapcrawl.counters import Counters
 from sitemapcrawl.downloadermiddlewares.admission import ADMITTED, NotAdmitted
 from sitemapcrawl.failures import REASONS, explain, explain_status
 from sitemapcrawl.items import PageBatch
@@ -245,7 +245,7 @@ class SitemapSpider(PageRequests):
             async with self._turn():
                 call.done = True
                 call.error = ValidationError(call.url, message)
-                self.report([call.error], call)
+                await self.record([call.error], call)
                 await self._settle(call, Done(key, depth=depth))
             return
         request = self._request(call, key, call.url, depth, start=True)
@@ -413,7 +413,7 @@ class SitemapSpider(PageRequests):
         served = key_of(url)
         if start:
             call.done = True
-        if call.stopped or not call.counters.serve(served):
+        if call.stopped or not await call.counters.serve(served):
             await self._lose(call, None, depth, start=start, url=key)
             return []
         reading = DocumentReading(self, call, url, depth, response)
@@ -493,7 +493,7 @@ class SitemapSpider(PageRequests):
         served = key_of(url)
         if start:
             call.done = True
-        if call.stopped or not call.counters.serve(served):
+        if call.stopped or not await call.counters.serve(served):
             await self._lose(call, None, depth, start=start, url=key)
             return
         reading = DocumentReading(self, call, url, depth, response)
@@ -583,9 +583,7 @@ class SitemapSpider(PageRequests):
                 self._findings.add(body, url)
         return document.batches(self._batch_size)
 
-    async def deliver(
-        self, pages: Sequence[Page], sitemap: str | None, response: Response | None, start: str | None = None
-    ) -> None:
+    async def deliver(self, pages: Sequence[Page], sitemap: str | None, response: Response | None, call: Call) -> None:
         """Send *pages* down the item path and wait until they are through."""
         # Not yielded: Scrapy takes what a callback yields into a queue and works on it in parallel, so that the order
         # would be lost and reading would run ahead of the pipelines.
@@ -594,7 +592,7 @@ class SitemapSpider(PageRequests):
             for page in pages:
                 await scrape(page, response=response)
         elif pages:
-            await scrape(PageBatch(pages, sitemap, response, start), response=response)
+            await scrape(PageBatch(pages, sitemap, response, call.mark), response=response)
 
     def _reach_max_urls(self, call: Call, *, more: bool) -> None:
         """Stop *call* if the pages are as many as allowed and anything is left to be read."""
@@ -704,28 +702,33 @@ class SitemapSpider(PageRequests):
 
     # Records
 
-    def report(self, errors: list[Any], call: Call | None = None) -> None:
-        """Record *errors* of *call*; of the validation errors as many as there is room for."""
-        room = call.counters.validation_errors_left() if call else NO_LIMIT
-        kept: list[SitemapError] = []
-        for error in errors:
-            if type(error) is ValidationError:
-                if room <= 0:
-                    continue
-                room -= 1
-                if call:
-                    call.counters.add_validation_errors(1)
-            kept.append(error)
-        found = Counter(f"errors/{error.type}" for error in kept)
-        found.update(f"limits/{error.limit}" for error in kept if error.limit)
+    async def record(self, errors: list[SitemapError], call: Call) -> None:
+        """Record the *errors* of a document; of the validation errors as many as there is room for."""
+        invalid = sum(type(error) is ValidationError for error in errors)
+        room = await call.counters.take_validation_errors(invalid) if invalid else 0
+        kept = errors
+        if room < invalid:
+            kept = []
+            for error in errors:
+                if type(error) is ValidationError:
+                    room -= 1
+                    if room < 0:
+                        continue
+                kept.append(error)
+        self.report(kept, call)
+        if len(kept) < len(errors):
+            self.reach("max_validation_errors", call)
+
+    def report(self, errors: Sequence[SitemapError], call: Call | None = None) -> None:
+        """Record *errors*, those of *call* where they belong to one."""
+        found = Counter(f"errors/{error.type}" for error in errors)
+        found.update(f"limits/{error.limit}" for error in errors if error.limit)
         for stat, count in found.items():
             self.count(stat, count)
-        if kept:
+        if errors:
             if call:
-                call.mark_records(kept)
-            self.crawler.signals.send_catch_log(errors_found, errors=kept, spider=self)
-        if call and len(kept) < len(errors):
-            self.reach("max_validation_errors", call)
+                call.mark_records(errors)
+            self.crawler.signals.send_catch_log(errors_found, errors=list(errors), spider=self)
 
     def count(self, stat: str, count: int = 1) -> None:
         self.crawler.stats.inc_value(f"sitemapcrawl/{stat}", count)
@@ -742,7 +745,7 @@ class SitemapSpider(PageRequests):
             pages, call.sample = call.sample.take(), None
             size = max(2, self._batch_size)
             for index in range(0, len(pages), size):
-                await self.deliver(pages[index : index + size], None, None, call.mark)
+                await self.deliver(pages[index : index + size], None, None, call)
 
     def _deliver_late(self) -> None:
         """Deliver samples when nothing else is left: the item processor of the project does not say when it closes."""
