@@ -18,11 +18,14 @@ from sitemapcrawl.protocol.urls import request_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from datetime import datetime
 
     from sitemapcrawl.protocol.records import SitemapEntry
 
 NO_LIMIT = sys.maxsize
+
+
+class DocumentLost(Exception):
+    """The document is not read any further: counters that several share say that another one has it by now."""
 
 
 def location_key(url: str) -> str:
@@ -40,6 +43,7 @@ class Added:
     not_listed: int = 0  # for which the listing has no room
     left_out: int = 0  # that would be requested if there were room
     too_deep: int = 0  # that would be requested if they were not too deep
+    requested: int = 0  # that are to be requested
 
 
 @dataclass(slots=True)
@@ -120,6 +124,7 @@ class Counters:
                 if at_once:
                     self.request(key)
                 children[key] = None
+                added.requested += 1
         return added
 
     def list(self, key: str, entry: SitemapEntry) -> bool:
@@ -161,16 +166,13 @@ def latest(one: str | None, other: str | None) -> str | None:
     """
     if one is None or other is None or one == other:
         return one if other is None else other if one is None else one
+    first, second = moment_of(one), moment_of(other)
+    return other if first is not None and second is not None and second > first else one
+
+
+def moment_of(text: str | None) -> float | None:
+    """Return the point in time at which the W3C Datetime *text* begins, in seconds since 1970; ``None`` if it is none."""
     try:
-        return other if _moment(other) > _moment(one) else one
-    except (TypeError, ValueError):
-        return one
-
-
-def _moment(text: str) -> datetime:
-    from datetime import UTC
-
-    moment = to_datetime(text)
-    if moment is None:
-        raise ValueError(text)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return to_datetime(text).timestamp() if text else None
+    except (ValueError, OverflowError):
+        return None

@@ -43,6 +43,12 @@ SITEMAPCRAWL_TIMEOUT_RETRIES = [10, 30]  # seconds for the tries after a time-ou
 SITEMAPCRAWL_PROGRESS_ENABLED = True  # show progress where standard error is a terminal
 SITEMAPCRAWL_SUMMARY_ERRORS = 5  # errors of each type that the summary at the end shows
 
+# --- Several workers ---------------------------------------------------------------------------------------------
+
+SITEMAPCRAWL_WORKER = None  # name of the worker, %(worker)s in the URIs of feeds; None: host, process and a few characters
+SITEMAPCRAWL_LEASE = 60  # seconds that a worker may not be heard of until others do what it was at
+SITEMAPCRAWL_MAX_ATTEMPTS = 5  # attempts at a document that no worker finishes, until it is given up
+
 # --- Writing -----------------------------------------------------------------------------------------------------
 
 SITEMAPCRAWL_SITEMAP_FIELDS: dict[str, str] = {}  # of the feed format sitemap: name of the protocol → field of the item

@@ -22,8 +22,8 @@ __all__ = [
 ]  # fmt: skip
 
 
-class ErrorRecord(dict[str, str | None]):
-    """An error as it is exported: its ``type``, ``url``, ``limit`` and ``message``; of several starts also ``start``."""
+class ErrorRecord(dict[str, Any]):
+    """An error as it is exported: its ``type``, ``url``, ``limit`` and ``message``, and ``start`` and ``attempt`` if set."""
 
 
 class PageBatch:

@@ -196,11 +196,13 @@ OPTIONS: tuple[Option, ...] = (
 _BY_NAME = {option.name: option for option in OPTIONS}
 
 
-def parse_options(arguments: Mapping[str, Any], settings: Mapping[str, Any] | None = None) -> tuple[Options, list[ConfigError]]:
+def parse_options(
+    arguments: Mapping[str, Any], settings: Mapping[str, Any] | None = None, *, starts: bool = True
+) -> tuple[Options, list[ConfigError]]:
     """Return the options that *arguments* give, and an error for each that is wrong (which then has its default).
 
     *settings* may hold other defaults (``SITEMAPCRAWL_MAX_DEPTH``). A name that begins with an underscore is not looked
-    at: Scrapyd sends ``_job``.
+    at: Scrapyd sends ``_job``. Without *starts*, those come from elsewhere.
 
     >>> options, errors = parse_options({"url": "https://example.com/sitemap.xml", "max_depth": "0"})
     >>> options.max_depth
@@ -236,7 +238,7 @@ def parse_options(arguments: Mapping[str, Any], settings: Mapping[str, Any] | No
         options.user_agent = default_settings.SITEMAPCRAWL_USER_AGENT
     if not options.several:
         options.url = options.urls[0] if options.urls else ""
-    problems += _check_starts(options, wrong="url" in wrong)
+    problems += _check_starts(options, wrong="url" in wrong) if starts else []
     if options.content is not None and (problem := _unreadable(options.content)):
         problems.append(f"option content: {options.content!r} cannot be read ({problem})")
     return options, [ConfigError(options.url or None, problem) for problem in problems]

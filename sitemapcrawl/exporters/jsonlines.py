@@ -34,10 +34,8 @@ def _mirror(record: type) -> tuple[Callable[..., Any], Callable[[Any], tuple[Any
 
 _LINE, _ = _mirror(Page)
 _ENTRY, _entry_fields = _mirror(SitemapEntry)
-_PlainLine = msgspec.defstruct(
-    "PlainLine", [("loc", str), *((name, Any, None) for name in ("lastmod", "changefreq", "priority", "sitemap", "start"))],
-    omit_defaults=True, gc=False,
-)  # fmt: skip
+_PLAIN = ("lastmod", "changefreq", "priority", "sitemap", "start", "attempt")
+_PlainLine = msgspec.defstruct("PlainLine", [("loc", str), *((name, Any, None) for name in _PLAIN)], omit_defaults=True, gc=False)
 _IMAGE, _image_fields = _mirror(records.Image)
 _ALTERNATE, _alternate_fields = _mirror(records.Alternate)
 _NEWS, _news_fields = _mirror(records.News)
@@ -60,7 +58,7 @@ def _line(page: Page) -> Any:
         videos = [records.set_fields(video) for video in videos]
     return _LINE(
         page.loc, page.lastmod, page.changefreq, page.priority,
-        images or None, news, videos or None, alternates or None, page.sitemap, page.start,
+        images or None, news, videos or None, alternates or None, page.sitemap, page.start, page.attempt,
     )  # fmt: skip
 
 
@@ -96,7 +94,7 @@ class JsonLinesExporter(RecordFields, JsonLinesItemExporter):
             if pages.start is None:
                 lines = list(starmap(_PlainLine, pages.rows))
             else:
-                lines = [_PlainLine(*row, pages.start) for row in pages.rows]
+                lines = [_PlainLine(*row, pages.start, pages.attempt) for row in pages.rows]
             self.file.write(_encode_lines(lines))
             return
         kinds = {type(page) for page in pages}

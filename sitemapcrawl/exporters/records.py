@@ -80,14 +80,15 @@ class RecordCsvExporter(RecordFields, CsvItemExporter):
     """Scrapy's exporter for CSV, for records.
 
     The header holds every field of the kind of record, whatever the first one has; ``start`` in a crawl of several starts
-    only, where all have it. Values that are records or lists themselves are JSON in their cell:
-    ``[{"loc": "https://example.com/a.png"}]``.
+    only, and ``attempt`` in one that several workers share: there, all have it. Values that are records or lists themselves
+    are JSON in their cell: ``[{"loc": "https://example.com/a.png"}]``.
     """
 
     def export_item(self, item: Any) -> None:
         if self.fields_to_export is None:
             if isinstance(item, RECORDS):
-                self.fields_to_export = [name for name in type(item).__slots__ if name != "start" or item.start is not None]
+                rare = {name for name in ("start", "attempt") if getattr(item, name) is None}
+                self.fields_to_export = [name for name in type(item).__slots__ if name not in rare]
             elif not self.include_headers_line:  # the file is continued: Scrapy's finds the fields with the header
                 self.fields_to_export = ItemAdapter(item).field_names()
         super().export_item(item)

@@ -66,7 +66,8 @@ class Outcome:
             return EXIT_READ  # of another spider of the project: 0, as Scrapy has it
         if spider.config_errors:
             return EXIT_WRONG_OPTIONS
-        return EXIT_READ if spider.start_read and self._reason == "finished" else EXIT_NOT_READ
+        ended = self._reason == "finished" or not spider.comes_to_an_end
+        return EXIT_READ if spider.start_read and ended else EXIT_NOT_READ
 
     def _opened(self) -> None:
         self._started = monotonic()

@@ -6,7 +6,7 @@ of the option that set it.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class SitemapError(Exception):
@@ -14,6 +14,7 @@ class SitemapError(Exception):
 
     type: ClassVar[str] = ""
     start: str | None = None  # in a crawl of several starts, the one that it belongs to
+    attempt: int | None = None  # where several workers share a crawl, the number of the attempt at the document
 
     def __init__(self, url: str | None, message: str, limit: str | None = None) -> None:
         super().__init__(url, message, limit)
@@ -24,14 +25,18 @@ class SitemapError(Exception):
     def __str__(self) -> str:
         return f"{self.type} {self.url!r}: {self.message}" if self.url else self.message
 
-    def record(self) -> dict[str, str | None]:
+    def record(self) -> dict[str, Any]:
         """Return the error as a record of the errors feed.
 
         >>> NetworkError("https://example.com/", "status 404").record()
         {'type': 'network', 'url': 'https://example.com/', 'limit': None, 'message': 'status 404'}
         """
-        record = {"type": self.type, "url": self.url, "limit": self.limit, "message": self.message}
-        return record if self.start is None else {**record, "start": self.start}
+        record: dict[str, Any] = {"type": self.type, "url": self.url, "limit": self.limit, "message": self.message}
+        if self.start is not None:
+            record["start"] = self.start
+        if self.attempt is not None:
+            record["attempt"] = self.attempt
+        return record
 
 
 class ConfigError(SitemapError):

@@ -107,7 +107,8 @@ class Page(_ShortRepr):
     """A page: a ``<url>`` of a urlset, an item of a feed or a line of a text sitemap.
 
     ``sitemap`` is the URL of the document that lists it, as it was served. In a crawl of several starts, ``start`` is the
-    one that led to it.
+    one that led to it. Where several workers share a crawl, ``attempt`` is the number of the attempt at the document that
+    delivered it: of one that a worker could not finish, the pages may come once more, with a higher number.
     """
 
     loc: str
@@ -120,19 +121,21 @@ class Page(_ShortRepr):
     alternates: Sequence[Alternate] = ()
     sitemap: str | None = None
     start: str | None = None
+    attempt: int | None = None
 
 
 @dataclass(slots=True, repr=False)
 class SitemapEntry(_ShortRepr):
     """A sitemap that a sitemap index or a robots.txt lists; ``sitemap`` is the URL of that document, as served.
 
-    In a crawl of several starts, ``start`` is the one that led to it.
+    ``start`` and ``attempt`` are as those of a :class:`Page`.
     """
 
     loc: str
     lastmod: str | None = None
     sitemap: str | None = None
     start: str | None = None
+    attempt: int | None = None
 
 
 PlainRow = tuple[str, str | None, str | None, float | None, str]
@@ -143,14 +146,15 @@ class PlainPages(Sequence[Page]):
 
     Nearly every page of a large sitemap is one. ``rows`` holds them as tuples of loc, lastmod, changefreq, priority and
     sitemap, which take a quarter of the time that a :class:`Page` takes; who only passes them on need not have more.
-    ``start`` is that of all of them.
+    ``start`` and ``attempt`` are those of all of them.
     """
 
-    __slots__ = ("rows", "start")
+    __slots__ = ("attempt", "rows", "start")
 
-    def __init__(self, rows: list[PlainRow], start: str | None = None) -> None:
+    def __init__(self, rows: list[PlainRow], start: str | None = None, attempt: int | None = None) -> None:
         self.rows = rows
         self.start = start
+        self.attempt = attempt
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -161,19 +165,19 @@ class PlainPages(Sequence[Page]):
     def __getitem__(self, index: slice) -> PlainPages: ...
     def __getitem__(self, index: int | slice) -> Page | PlainPages:
         if isinstance(index, slice):
-            return PlainPages(self.rows[index], self.start)
-        return _page(self.rows[index], self.start)
+            return PlainPages(self.rows[index], self.start, self.attempt)
+        return _page(self.rows[index], self.start, self.attempt)
 
     def __iter__(self) -> Iterator[Page]:
-        return map(_page, self.rows, repeat(self.start))
+        return map(_page, self.rows, repeat(self.start), repeat(self.attempt))
 
     def __repr__(self) -> str:
         return f"<{len(self.rows)} plain pages>"
 
 
-def _page(row: PlainRow, start: str | None) -> Page:
+def _page(row: PlainRow, start: str | None, attempt: int | None) -> Page:
     loc, lastmod, changefreq, priority, sitemap = row
-    return Page(loc, lastmod, changefreq, priority, (), None, (), (), sitemap, start)
+    return Page(loc, lastmod, changefreq, priority, (), None, (), (), sitemap, start, attempt)
 
 
 def set_fields(record: Any) -> dict[str, Any]:

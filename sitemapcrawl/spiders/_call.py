@@ -23,13 +23,14 @@ class Call:
     """What a crawl does for one start, from its request until the last document that it leads to is done.
 
     Requests carry its ``id``, a plain value. ``mark`` is what records carry as their ``start``: the URL where there are
-    several starts, else nothing.
+    several starts, else nothing. ``attempt`` is that of the records, too, where a crawl is shared.
     """
 
     id: int
     url: str
     counters: Counters = field(repr=False)
     mark: str | None = None
+    attempt: int | None = None
     sample: Reservoir[Page] | None = None
     outstanding: int = 1  # documents that are asked for and not done; the first one is that of the start
     read: bool = False  # whether the document of the start was read to its end
@@ -47,10 +48,10 @@ class Call:
         if self.mark is None:
             return
         if isinstance(records, PlainPages):
-            records.start = self.mark
+            records.start, records.attempt = self.mark, self.attempt
             return
         for record in records:
-            record.start = self.mark
+            record.start, record.attempt = self.mark, self.attempt
 
     def state(self) -> CallState:
         """Return what the journal keeps of the call, apart from its documents."""

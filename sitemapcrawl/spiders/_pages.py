@@ -38,9 +38,11 @@ PAGE = "sitemapcrawl_page"  # the request meta key with the entry of the page, p
 
 # Attributes of the spider itself, which a subclass would break unawares.
 _RESERVED = {
-    "abandon", "admit", "calls", "config_errors", "count", "deliver", "failed", "journal", "known", "leave_out_sitemaps",
-    "options", "reach", "record", "report", "requests_pages", "start_error", "start_read",
+    "abandon", "admit", "calls", "comes_to_an_end", "config_errors", "count", "deliver", "failed", "journal", "known",
+    "leave_out_sitemaps", "options", "reach", "record", "report", "requests_pages", "start_error", "start_read", "takes_starts",
 }  # fmt: skip
+# The modules of the spiders that are the project's own, and of nobody who subclasses them.
+_OURS = {"sitemapcrawl.spiders.sitemap", "sitemapcrawl.cluster.spiders"}
 # Scrapy knows this one as an attribute of spiders, and warns of it.
 _NO_ATTRIBUTES = {"user_agent"}
 
@@ -73,13 +75,13 @@ class PageRequests(Spider):
         def _request(self, call: Call, key: str, url: str, depth: int, *, start: bool = False) -> Request: ...
         def _is_over(self, call: Call) -> bool: ...
         def _open(self, body: bytes, url: str, robots: bool) -> Iterator[Sequence[Any]]: ...
-        def _reach_max_urls(self, call: Call, *, more: bool) -> None: ...
+        async def _reach_max_urls(self, call: Call, *, more: bool) -> None: ...
         def reach(self, limit: str, call: Call) -> None: ...
         def count(self, stat: str, count: int = 1) -> None: ...
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if cls.__module__ == "sitemapcrawl.spiders.sitemap":
+        if cls.__module__ in _OURS:
             return
         if "name" not in cls.__dict__ and getattr(cls, "name", None) == "sitemap":
             cls.name = None  # type: ignore[assignment] # as in Scrapy: a spider has a name of its own, a base class none
@@ -121,7 +123,7 @@ class PageRequests(Spider):
         """Return the spider, and the options that its class and the spider arguments *kwargs* give."""
         names = {option.name for option in OPTIONS}
         options = {name: value for name, value in kwargs.items() if name in names}
-        if cls.__module__ == "sitemapcrawl.spiders.sitemap":
+        if cls.__module__ in _OURS:
             # Spider.__init__ would make attributes of the options, some of which Scrapy takes for deprecated settings.
             spider, options = cls(*args), kwargs
         else:
@@ -335,7 +337,7 @@ class PageRequests(Spider):
         finally:
             source.close()
         if finished:
-            self._reach_max_urls(call, more=finished == "more" or not source.ended)
+            await self._reach_max_urls(call, more=finished == "more" or not source.ended)
 
     def follows(self, url: str) -> bool:
         """Whether the sitemap at *url*, of an index, is to be fetched."""

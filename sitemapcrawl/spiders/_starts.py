@@ -25,11 +25,11 @@ async def starts(options: Options) -> AsyncIterator[str]:
     if options.urls_file == "-":
         # A pipe may have nothing yet, and the crawl goes on meanwhile.
         while line := await run_in_thread(sys.stdin.buffer.readline):
-            if url := _url(line):
+            if url := url_of(line):
                 yield url
         return
     for line in _lines(options.urls_file):
-        if url := _url(line):
+        if url := url_of(line):
             yield url
 
 
@@ -38,6 +38,7 @@ def _lines(path: str) -> Iterator[bytes]:
         yield from file
 
 
-def _url(line: bytes) -> str:
+def url_of(line: bytes) -> str:
+    """Return the URL in a line of a file of starts; none of a blank line and of one that begins with ``#``."""
     text = line.decode("utf-8", "replace").strip("\ufeff \t\r\n\f\v")  # Windows begins files with a byte order mark
     return "" if text.startswith("#") else text

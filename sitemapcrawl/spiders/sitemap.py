@@ -19,7 +19,7 @@ from scrapy.utils.job import job_dir
 from twisted.python.failure import Failure
 
 from sitemapcrawl import default_settings
-from sitemapcrawl.counters import Counters
+from sitemapcrawl.counters import Counters, DocumentLost
 from sitemapcrawl.downloadermiddlewares.admission import ADMITTED, NotAdmitted
 from sitemapcrawl.failures import REASONS, explain, explain_status
 from sitemapcrawl.items import PageBatch
@@ -77,6 +77,10 @@ class SitemapSpider(PageRequests):
     options: Options
     config_errors: list[ConfigError]
 
+    # Whether the options name what to begin with.
+    takes_starts = True
+    # Whether it was cut short if somebody stops it.
+    comes_to_an_end = True
     # Why the document of a start was not read: of those that have ended, the first that has failed.
     start_error: SitemapError | None = None
     _abandoned: bool = False  # whether nobody wants what is left
@@ -91,7 +95,7 @@ class SitemapSpider(PageRequests):
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         spider, given = cls.create(crawler, args, kwargs)
-        spider.options, spider.config_errors = parse_options(given, crawler.settings)
+        spider.options, spider.config_errors = parse_options(given, crawler.settings, starts=cls.takes_starts)
         spider.config_errors += add_feeds(crawler.settings, spider.options)
         spider.prepare_pages()
         if not spider.requests_pages:
@@ -214,7 +218,7 @@ class SitemapSpider(PageRequests):
         options = self.options
         counters = Counters(options.max_sitemaps, options.max_urls, options.max_validation_errors)
         sample: Reservoir[Page] | None = Reservoir(options.sample) if options.sample else None
-        call = self.calls[number] = Call(number, url, counters, url if options.several else None, sample)
+        call = self.calls[number] = Call(number, url, counters, url if options.several else None, sample=sample)
         return call
 
     def _start_key(self, call: Call) -> str:
@@ -472,8 +476,10 @@ class SitemapSpider(PageRequests):
                             raise
                         batch = []  # what is left is left out, whatever is wrong with it
                 if finished:
-                    self._reach_max_urls(call, more=finished == "more" or batch is not None)
+                    await self._reach_max_urls(call, more=finished == "more" or batch is not None)
                     break
+        except DocumentLost:
+            raise
         except Exception as error:
             self._note_fault(reading, call, url, error)
         return reading.end()
@@ -482,6 +488,8 @@ class SitemapSpider(PageRequests):
         """Do what :meth:`_take` does with what the hooks of a subclass let through."""
         try:
             await self.read_filtered(call, reading, body, url, robots)
+        except DocumentLost:
+            raise
         except Exception as error:
             self._note_fault(reading, call, url, error)
         return reading.end()
@@ -594,7 +602,7 @@ class SitemapSpider(PageRequests):
         elif pages:
             await scrape(PageBatch(pages, sitemap, response, call.mark), response=response)
 
-    def _reach_max_urls(self, call: Call, *, more: bool) -> None:
+    async def _reach_max_urls(self, call: Call, *, more: bool) -> None:
         """Stop *call* if the pages are as many as allowed and anything is left to be read."""
         waiting = self._drain(call)
         others = max(0, call.outstanding - 1)  # under way, besides the document that is being read
@@ -626,8 +634,7 @@ class SitemapSpider(PageRequests):
 
     def reach(self, limit: str, call: Call) -> None:
         if call.counters.reach(limit):
-            message = _LIMIT_MESSAGES[limit].format(getattr(self.options, limit))
-            self.report([ParseError(call.url, message, limit)], call)
+            self.report([limit_error(call.url, limit, getattr(self.options, limit))], call)
 
     # The journal
 
@@ -764,8 +771,10 @@ class SitemapSpider(PageRequests):
             self._readers.get_nowait().shutdown(wait=False)
         if self._findings is not None:
             self._findings.close()
-        if self.config_errors:
-            return
+        if not self.config_errors:
+            self._conclude(reason)
+
+    def _conclude(self, reason: str) -> None:
         if self.journal is not None:
             self.journal.close()
             if reason != "finished":
@@ -807,6 +816,11 @@ class SitemapSpider(PageRequests):
             self.report([ParseError(call.url, message)], call)
         if not call.stopped and call.outstanding > len(lost):
             self.count("sitemaps/left_out", call.outstanding - len(lost))
+
+
+def limit_error(url: str, limit: str, most: int) -> ParseError:
+    """Return the error that tells that the call for *url* has left something out, since it had *most* already."""
+    return ParseError(url, _LIMIT_MESSAGES[limit].format(most), limit)
 
 
 async def _pass_over(remaining: AsyncIterator[str], journal: Journal) -> None:

@@ -26,14 +26,20 @@ def export(kind: type, *items: Any, **options: Any) -> str:
 
 def test_csv_has_every_column_though_the_first_page_has_not() -> None:
     rows = list(csv.DictReader(io.StringIO(export(RecordCsvExporter, Page(URL), RICH))))
-    assert [*rows[0], "start"] == list(Page.__slots__)
+    assert [*rows[0], "start", "attempt"] == list(Page.__slots__)
     assert rows[0]["images"] == ""
 
 
 def test_csv_has_the_start_where_there_are_several() -> None:
     rows = list(csv.DictReader(io.StringIO(export(RecordCsvExporter, Page(URL, start=URL), RICH))))
-    assert list(rows[0]) == list(Page.__slots__)
+    assert [*rows[0], "attempt"] == list(Page.__slots__)
     assert rows[0]["start"] == URL
+
+
+def test_csv_has_the_attempt_where_several_workers_share_a_crawl() -> None:
+    rows = list(csv.DictReader(io.StringIO(export(RecordCsvExporter, Page(URL, start=URL, attempt=1), RICH))))
+    assert list(rows[0]) == list(Page.__slots__)
+    assert rows[0]["attempt"] == "1"
 
 
 def test_csv_cells_of_nested_values_can_be_parsed_back() -> None:

@@ -14,7 +14,7 @@ from sitemapcrawl.protocol.errors import ConfigError, NetworkError
 
 def outcome(**spider: Any) -> Outcome:
     crawler = get_crawler(Spider)
-    crawler.spider = SimpleNamespace(**spider)  # type: ignore[assignment]
+    crawler.spider = SimpleNamespace(comes_to_an_end=True, **spider)  # type: ignore[assignment]
     return Outcome.from_crawler(crawler)
 
 

@@ -1,0 +1,367 @@
+"""The spider of a cluster: a worker that takes documents, one or a few at a time, from what all workers share in Redis."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import re
+import socket
+from dataclasses import dataclass
+from itertools import count
+from time import monotonic
+from typing import TYPE_CHECKING, Any, cast
+from uuid import uuid4
+
+from redis.exceptions import RedisError
+from scrapy.settings import default_settings as scrapy_defaults
+from scrapy.utils.asyncio import run_in_thread
+from scrapy_redis import defaults
+from twisted.python.failure import Failure
+
+from sitemapcrawl import default_settings
+from sitemapcrawl.cluster.store import Document, Store, connect
+from sitemapcrawl.counters import Added, Counters, DocumentLost
+from sitemapcrawl.protocol.errors import ConfigError, NetworkError
+from sitemapcrawl.signals import documents_saving, sitemaps_listed
+from sitemapcrawl.spiders import sitemap
+from sitemapcrawl.spiders._call import Call
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable
+
+    from scrapy import Request
+    from scrapy.http import Response
+    from scrapy.settings import BaseSettings
+
+    from sitemapcrawl.cluster.scheduling import ClusterScheduler
+    from sitemapcrawl.cluster.store import Claimed
+    from sitemapcrawl.journal import Done
+    from sitemapcrawl.protocol.records import SitemapEntry
+
+logger = logging.getLogger(__name__)
+
+_AT_A_TIME = 4  # documents that are claimed in one step
+_SHORTEST_WAIT, _LONGEST_WAIT = 0.05, 1.0  # seconds until Redis is asked for work again
+_MOST_CONCURRENT = 16  # documents of a worker where max_concurrency is lifted
+_WORKER_NAME = re.compile(r"[\w.@-]{1,100}")
+
+
+@dataclass(slots=True)
+class SharedCounters(Counters):
+    """The counters of a call that several workers share, as they stand for one document that this worker holds."""
+
+    store: Store | None = None
+    document: Document | None = None
+    key: str = ""
+    depth: int = 0
+
+    async def _ask(self, method: str, *arguments: Any, **options: Any) -> Any:
+        return await run_in_thread(getattr(self.store, method), self.document, *arguments, **options)
+
+    def reach(self, limit: str) -> bool:
+        """Say nothing: what was reached is known in Redis, and told at the end of the call."""
+        return False
+
+    async def serve(self, key: str) -> bool:
+        return bool(await self._ask("serve", self.key, key, self.depth))
+
+    async def add_sitemaps(
+        self, found: Iterable[tuple[str, SitemapEntry, bool]], children: dict[str, None], *, at_once: bool, too_deep: bool
+    ) -> Added:
+        """Add the sitemaps to those that wait in Redis; none of them is a child that this worker would request."""
+        return cast("Added", await self._ask("add_sitemaps", list(found), too_deep=too_deep))
+
+    async def take_pages(self, count: int) -> tuple[int, bool]:
+        return cast("tuple[int, bool]", await self._ask("take_pages", count))
+
+    async def take_validation_errors(self, count: int) -> int:
+        return int(await self._ask("take_validation_errors", count))
+
+
+class SitemapSpider(sitemap.SitemapSpider):
+    """A worker: the spider ``sitemap``, of which any number works on the same starts, on any number of machines.
+
+    Each document is a :class:`~sitemapcrawl.spiders._call.Call` here, as nobody but Redis knows the others of its start.
+    """
+
+    name = "sitemap"
+    takes_starts = False
+    comes_to_an_end = False
+    custom_settings = {
+        "SCHEDULER": "sitemapcrawl.cluster.scheduling.ClusterScheduler",
+        "SCHEDULER_QUEUE_CLASS": "sitemapcrawl.cluster.scheduling.LeasedQueue",
+        "DUPEFILTER_CLASS": "sitemapcrawl.cluster.scheduling.KeptDupeFilter",
+        "SCHEDULER_PERSIST": True,
+        "REDIS_DECODE_RESPONSES": False,
+    }
+
+    store: Store
+
+    def _prepare(self, settings: BaseSettings) -> None:
+        super()._prepare(settings)
+        self._job_dir = None
+        self._numbers = count(1)
+        self._lost: list[Document] = []  # to be given back
+        self._beating: asyncio.Future[None] | None = None
+        self._outage: str | None = None  # why Redis cannot be used
+        self._most_documents = min(self.options.max_concurrency or _MOST_CONCURRENT, _MOST_CONCURRENT * 100)
+        self._lease = self._number(settings, "SITEMAPCRAWL_LEASE", least=0.1)  # seconds
+        self._most_attempts = self._number(settings, "SITEMAPCRAWL_MAX_ATTEMPTS", least=1)
+        self._patience = self._number(settings, "MAX_IDLE_TIME_BEFORE_CLOSE", defaults.MAX_IDLE_TIME)  # seconds; 0: no end
+        self.worker = settings.get("SITEMAPCRAWL_WORKER") or f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:4]}"
+        self._check(settings)
+        if not self.config_errors:
+            self._connect(settings)
+        if self.config_errors:
+            # Nothing is requested then, and Redis may be what is wrong.
+            for name in ("SCHEDULER", "DUPEFILTER_CLASS"):
+                settings.set(name, getattr(scrapy_defaults, name), priority="spider")
+        elif self.options.lint is not None:
+            self.options.lint = self.options.lint.replace("%(worker)s", self.worker)
+
+    def _number(self, settings: BaseSettings, name: str, default: float | None = None, least: float = 0) -> float:
+        value = settings.get(name)
+        default = getattr(default_settings, name) if default is None else default
+        try:
+            number = float(value if value is not None else default)
+        except (TypeError, ValueError):
+            number = -1
+        if not least <= number < float("inf"):
+            self._wrong(f"setting {name}: {value!r} is wrong, expected a number of {least:g} or more")
+            return float(default)
+        return number
+
+    def _wrong(self, problem: str) -> None:
+        self.config_errors.append(ConfigError(None, problem))
+
+    def _check(self, settings: BaseSettings) -> None:
+        """Note what cannot be had in a cluster, as an error each."""
+        options = self.options
+        for name in ("url", "urls_file", "content"):
+            if name in options.given:
+                self._wrong(
+                    f"option {name}: the workers of a cluster take their starts from Redis; push them: scrapy enqueue FILE"
+                )
+        if not options.multi_thread:
+            self._wrong("option multi_thread: False is wrong, the workers of a cluster work side by side, expected True")
+        if options.sample:
+            self._wrong(f"option sample: {options.sample} is wrong, there is no sample of what many workers deliver, expected 0")
+        if settings.get("JOBDIR"):
+            self._wrong("setting JOBDIR: a cluster is resumed from Redis, expected none")
+        if self.requests_pages:
+            self._wrong(f"spider {self.name}: a cluster delivers pages and does not request them, expected no callback for pages")
+        if not _WORKER_NAME.fullmatch(self.worker):
+            self._wrong(f"setting SITEMAPCRAWL_WORKER: {self.worker!r} is wrong, expected letters, digits and . @ _ -")
+
+    def _connect(self, settings: BaseSettings) -> None:
+        self.store = connect(settings, self.name, self.worker, uuid4().hex, self._lease)
+        try:
+            self.store.status()
+        except (RedisError, ValueError) as error:
+            self._wrong(f"setting REDIS_URL: Redis cannot be used: {error}")
+
+    # Work
+
+    async def start(self) -> AsyncIterator[Any]:
+        if self.config_errors:
+            self.report(self.config_errors)
+            return
+        logger.info("Options: %s", self.options.describe())
+        logger.info("Worker %s waits for work; stop it with Ctrl-C", self.worker)
+        self._warn_of_feeds()
+        self._beating = asyncio.ensure_future(self._beat())
+        wait, idle_since = _SHORTEST_WAIT, monotonic()
+        while not self._abandoned:
+            await self._until_there_is_room()
+            claimed = await self._claim()
+            if claimed is not None and claimed.documents:
+                wait = _SHORTEST_WAIT
+                for document in claimed.documents:
+                    async for request in self._begin_document(document):
+                        yield request
+                continue
+            if claimed is None or claimed.open_calls or self.calls:
+                idle_since = monotonic()
+            elif self._patience and monotonic() - idle_since >= self._patience:
+                logger.info("There is no work any more")
+                return
+            await self._pause(wait)
+            wait = min(_LONGEST_WAIT, 2 * wait)
+
+    def _warn_of_feeds(self) -> None:
+        settings = self.crawler.settings
+        feeds = [str(uri) for uri in settings.getdict("FEEDS")]
+        if not feeds and not settings.getdict("ITEM_PIPELINES"):
+            logger.warning(
+                "There is neither a feed nor a pipeline: pages are counted, not kept. -o 'urls-%%(worker)s.jsonl' keeps them."
+            )
+        for uri in feeds:
+            if "%(" not in uri and uri != "stdout:":
+                logger.warning("Feed %s: two workers on a machine would write the same file; name it with %%(worker)s", uri)
+
+    def _is_busy(self) -> bool:
+        engine = self.crawler.engine
+        assert engine is not None
+        if len(self.calls) >= self._most_documents:
+            return True
+        return engine.needs_backout() or (engine.scheduler is not None and engine.scheduler.has_pending_requests())
+
+    async def _pause(self, seconds: float) -> None:
+        self._room.clear()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._room.wait()
+        except TimeoutError:
+            pass
+
+    async def _claim(self) -> Claimed | None:
+        assert self.crawler.engine is not None
+        scheduler = cast("ClusterScheduler", self.crawler.engine.scheduler)
+        try:
+            claimed = await scheduler.take(min(_AT_A_TIME, self._most_documents - len(self.calls)))
+            if claimed is None:
+                await run_in_thread(self.store.join)
+        except RedisError as error:
+            self._note_outage(error)
+            return None
+        self._outage = None
+        return claimed
+
+    def _note_outage(self, error: Exception) -> None:
+        if self._outage is None:
+            logger.warning("Redis cannot be used, and is tried again until it can: %s", error)
+        self._outage = str(error)
+
+    async def _beat(self) -> None:
+        """Say that this worker is alive, several times in the time of its lease, and give back what it could not finish."""
+        while True:
+            await asyncio.sleep(self._lease / 4)
+            try:
+                found = await run_in_thread(self.store.beat)
+                while self._lost and found == "alive":
+                    await run_in_thread(self.store.release, self._lost[-1])
+                    self._lost.pop()
+            except DocumentLost:
+                self._lost.pop()  # somebody has it already
+            except RedisError as error:
+                self._note_outage(error)
+            else:
+                if found == "given up":
+                    logger.warning(
+                        "Nothing was heard of this worker for %s s: others do again what it was at", f"{self._lease:g}"
+                    )
+                if found == "replaced":
+                    logger.error("Another worker has taken the name %s: this one stops", self.worker)
+                    self.abandon()
+                    assert self.crawler.engine is not None
+                    await self.crawler.engine.close_spider_async(reason="replaced")
+                    return
+
+    # Documents
+
+    async def _begin_document(self, document: Document) -> AsyncIterator[Request]:
+        counters = SharedCounters(store=self.store, document=document, depth=document.depth)
+        number = next(self._numbers)
+        call = self.calls[number] = Call(number, document.url, counters, document.url, document.attempt)
+        self.known += 1
+        counters.key = self._start_key(call) if document.is_start else document.key
+        try:
+            if not document.key:
+                await self._end_call(call, document)
+            elif document.attempt > self._most_attempts:
+                await self._give_up(call, document)
+            elif document.is_start:
+                counters.depth = call.depth
+                async for request in self._first_requests(call):
+                    yield request
+            else:
+                yield self._request(call, document.key, document.key, document.depth)
+        except DocumentLost as error:
+            self._lose_call(call, error)
+
+    async def _give_up(self, call: Call, document: Document) -> None:
+        """Record that the document could not be finished by any worker: it must not take down one after the other."""
+        key = cast("SharedCounters", call.counters).key
+        error = NetworkError(key, f"given up: {self._most_attempts:g} workers have begun it and none has finished it")
+        await self._lose(call, error, document.depth, start=document.is_start, url=document.key)
+
+    async def _end_call(self, call: Call, document: Document) -> None:
+        """Deliver what is known of a call at its end only."""
+        ending = await run_in_thread(self.store.ending, document)
+        async with self._turn():
+            self.report([sitemap.limit_error(document.url, limit, most) for limit, most in ending.reached.items()], call)
+            if ending.sitemaps:
+                call.mark_records(ending.sitemaps)
+                self.crawler.signals.send_catch_log(sitemaps_listed, sitemaps=ending.sitemaps, spider=self)
+            await self._write_out()
+            await run_in_thread(self.store.done, document)
+        self._ended += 1
+        self._failed += not ending.read
+        self.count("starts/read" if ending.read else "starts/failed")
+        self._let_go(call)
+
+    async def _settle(self, call: Call, done: Done) -> None:
+        await self._write_out()
+        document = document_of(call)
+        await run_in_thread(self.store.done, document, read=call.read if document.is_start else None)
+        self._let_go(call)
+
+    async def _write_out(self) -> None:
+        """Have written out what the feeds hold back: a document that is done does not come again."""
+        for _, result in await self.crawler.signals.send_catch_log_async(documents_saving):
+            if isinstance(result, Failure):
+                raise DocumentLost(f"what was delivered could not be written: {result.value}")
+
+    def _let_go(self, call: Call) -> None:
+        self.calls.pop(call.id, None)
+        self._room.set()
+
+    def _lose_call(self, call: Call, error: DocumentLost) -> None:
+        if call.id in self.calls:
+            logger.info("Left to others: %s of %s: %s", document_of(call).key or "the end", call.url, error)
+            self.count("documents/lost")
+            self._lost.append(document_of(call))
+            self._let_go(call)
+
+    async def _reach_max_urls(self, call: Call, *, more: bool) -> None:
+        call.stopped = True
+        left_out = await run_in_thread(self.store.stop, document_of(call), more=more)
+        self.count("sitemaps/left_out", left_out)
+
+    async def _parse_sitemap(
+        self, response: Response, url: str | None = None, depth: int = 0, call: int | None = None, start: bool = False
+    ) -> AsyncIterator[Any]:
+        try:
+            async for request in super()._parse_sitemap(response, url, depth, call, start):
+                yield request
+        except DocumentLost as error:
+            self._lose_call(self.calls[cast("int", call)], error)
+
+    async def failed(self, failure: Failure) -> None:
+        try:
+            await super().failed(failure)
+        except DocumentLost as error:
+            self._lose_call(self.calls[failure.request.cb_kwargs["call"]], error)  # type: ignore[attr-defined]
+
+    # The end
+
+    @property
+    def start_read(self) -> bool:
+        """Whether the documents of all starts whose end this worker has delivered were read."""
+        return not self._failed
+
+    def _conclude(self, reason: str) -> None:
+        if self._beating is not None:
+            self._beating.cancel()
+        try:
+            self.store.leave()
+        except RedisError as error:
+            logger.warning("Redis cannot be used; others do what this worker was at when its time is over: %s", error)
+
+
+def document_of(call: Call) -> Document:
+    """Return the document that *call* stands for."""
+    document = cast("SharedCounters", call.counters).document
+    assert document is not None
+    return document

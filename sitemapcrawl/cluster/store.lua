@@ -1,0 +1,346 @@
+-- What workers share, changed in one step each: Redis runs a script without anything in between.
+--
+-- KEYS[1] is the prefix of all keys, ARGV[1] names the operation. The keys are made of the prefix here, so this is for one
+-- Redis (with replicas as one likes), not for a Redis Cluster that spreads keys over machines.
+--
+--   :start_urls    list of URLs that nobody has begun yet; ARGV of claim names another one if need be
+--   :workers       sorted set, worker -> until when (ms) it counts as alive
+--   :tokens        hash, worker -> token of the process that has the name
+--   :held:WORKER   hash, "CALL KEY" -> the document that the worker works on
+--   :ready         list of calls of which a document may be claimed, each once
+--   :totals        hash, sums over everything that ever was: calls (also the last number given), read, failed
+--   :call:N        hash, limits and counters of the call, that is: of one start
+--   :waiting:N     list of documents to be fetched
+--   :seen:N        hash, fingerprint of a sitemap that was requested -> fingerprint of the document that served it, or ""
+--   :listed:N      hash, fingerprint of a sitemap that was listed -> its entry
+--
+-- A document is {depth, attempt, fingerprint, key, start}, one that is held also {..., pages, errors, begun}. The end of a
+-- call is work as well, a document without a key: who claims it delivers what is known at the end only.
+
+local prefix = KEYS[1]
+local pack, unpack_value = cmsgpack.pack, cmsgpack.unpack
+
+local function now()
+    local time = redis.call("TIME")
+    return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+local function call_key(id) return prefix .. ":call:" .. id end
+local function waiting_key(id) return prefix .. ":waiting:" .. id end
+local function seen_key(id) return prefix .. ":seen:" .. id end
+local function listed_key(id) return prefix .. ":listed:" .. id end
+local function held_key(worker) return prefix .. ":held:" .. worker end
+local ready_key, workers_key, tokens_key = prefix .. ":ready", prefix .. ":workers", prefix .. ":tokens"
+local totals_key = prefix .. ":totals"
+
+local function number(id, field) return tonumber(redis.call("HGET", call_key(id), field) or 0) end
+local function add_to(id, field, count) return redis.call("HINCRBY", call_key(id), field, count) end
+
+-- Calls
+
+local function make_ready(id)
+    local key = call_key(id)
+    if redis.call("HGET", key, "ready") == "1" or redis.call("LLEN", waiting_key(id)) == 0 then return end
+    local most = number(id, "max_concurrency")
+    if most > 0 and number(id, "active") >= most then return end
+    redis.call("HSET", key, "ready", 1)
+    redis.call("RPUSH", ready_key, id)
+end
+
+-- One document of the call is not to be waited for any more. The last one leaves the end of the call to be done.
+local function settle(id)
+    if add_to(id, "outstanding", -1) == 0 then
+        redis.call("RPUSH", waiting_key(id), pack({0, 1, "", "", 0}))
+        add_to(id, "outstanding", 1)
+    end
+    make_ready(id)
+end
+
+local function delete_call(id)
+    redis.call("DEL", call_key(id), waiting_key(id), seen_key(id), listed_key(id))
+end
+
+-- Workers
+
+-- Give back what a worker held. A document that was begun comes with the next number of attempt: some of it may have been
+-- delivered. What its pages and errors took of the limits is free again, since they come once more.
+local function give_back(worker, field, clean)
+    local held = unpack_value(redis.call("HGET", held_key(worker), field))
+    redis.call("HDEL", held_key(worker), field)
+    local id = string.match(field, "^%d+")
+    if redis.call("EXISTS", call_key(id)) == 0 then return end
+    local depth, attempt, fingerprint, key, start = held[1], held[2], held[3], held[4], held[5]
+    local pages, errors, begun = held[6], held[7], held[8]
+    add_to(id, "active", -1)
+    if pages > 0 then add_to(id, "pages", -pages) end
+    if errors > 0 then add_to(id, "errors", -errors) end
+    if number(id, "stopped") == 1 and pages == 0 and key ~= "" then
+        add_to(id, "left_out", 1)
+        settle(id)  -- the pages are as many as allowed, and none of them is missing
+        return
+    end
+    if begun == 1 or not clean then attempt = attempt + 1 end
+    redis.call("LPUSH", waiting_key(id), pack({depth, attempt, fingerprint, key, start}))
+    make_ready(id)
+end
+
+local function give_back_all(worker, clean)
+    local count = 0
+    for _, field in ipairs(redis.call("HKEYS", held_key(worker))) do
+        give_back(worker, field, clean)
+        count = count + 1
+    end
+    redis.call("DEL", held_key(worker))
+    redis.call("ZREM", workers_key, worker)
+    redis.call("HDEL", tokens_key, worker)
+    return count
+end
+
+local operations = {}
+
+-- worker, token, lease (ms)
+function operations.join(worker, token, lease)
+    give_back_all(worker, false)  -- one of this name was here: it is not any more, or finds out that it is not
+    redis.call("HSET", tokens_key, worker, token)
+    redis.call("ZADD", workers_key, now() + lease, worker)
+    return "joined"
+end
+
+-- The worker is alive. Of those that are not, what they held is given back.
+function operations.beat(worker, token, lease)
+    local known = redis.call("HGET", tokens_key, worker)
+    if known and known ~= token then return "replaced" end
+    local found = known and "alive" or "given up"
+    redis.call("HSET", tokens_key, worker, token)
+    redis.call("ZADD", workers_key, now() + lease, worker)
+    for _, dead in ipairs(redis.call("ZRANGEBYSCORE", workers_key, "-inf", now(), "LIMIT", 0, 10)) do
+        give_back_all(dead, false)
+    end
+    return found
+end
+
+function operations.leave(worker, token)
+    if redis.call("HGET", tokens_key, worker) ~= token then return 0 end
+    return give_back_all(worker, true)
+end
+
+-- Documents
+
+local function hold(worker, id, document)
+    local depth, attempt, fingerprint, key, start = document[1], document[2], document[3], document[4], document[5]
+    redis.call("HSET", held_key(worker), id .. " " .. key, pack({depth, attempt, fingerprint, key, start, 0, 0, 0}))
+    add_to(id, "active", 1)
+    local call = redis.call("HMGET", call_key(id), "url", "max_sitemaps", "max_urls", "max_validation_errors")
+    return {id, call[1], key, depth, attempt, start}
+end
+
+local function held_of_call(worker, id)
+    local count = 0
+    for _, field in ipairs(redis.call("HKEYS", held_key(worker))) do
+        if string.match(field, "^%d+") == id then count = count + 1 end
+    end
+    return count
+end
+
+-- The next document of a call that the worker may have more of.
+local function claim_ready(worker)
+    for _ = 1, math.min(redis.call("LLEN", ready_key), 32) do
+        local id = redis.call("LPOP", ready_key)
+        local key = call_key(id)
+        if redis.call("EXISTS", key) == 1 then
+            redis.call("HSET", key, "ready", 0)
+            local most = number(id, "max_concurrency")
+            -- Documents are read one at a time, so one worker must not take all that a call may have under way.
+            local share = math.ceil(most / math.max(1, redis.call("ZCARD", workers_key)))
+            if most == 0 or held_of_call(worker, id) < share then
+                local waiting = redis.call("LPOP", waiting_key(id))
+                if waiting then
+                    local document = unpack_value(waiting)
+                    local server = redis.call("HGET", seen_key(id), document[3])
+                    if document[4] ~= "" and server and server ~= "" and server ~= document[3] then
+                        settle(id)  -- a redirect led there meanwhile
+                    else
+                        local claimed = hold(worker, id, document)
+                        make_ready(id)
+                        return claimed
+                    end
+                end
+                make_ready(id)
+            else
+                make_ready(id)
+            end
+        end
+    end
+end
+
+local function claim_start(worker, starts, limits)
+    while true do
+        local url = redis.call("LPOP", starts)
+        if not url then return end
+        if not string.match(url, "^%s*$") and not string.match(url, "^%s*#") then
+            local id = tostring(redis.call("HINCRBY", totals_key, "calls", 1))
+            redis.call(
+                "HSET", call_key(id), "url", url, "outstanding", 1, "max_sitemaps", limits[1], "max_urls", limits[2],
+                "max_validation_errors", limits[3], "max_concurrency", limits[4]
+            )
+            return hold(worker, id, {0, 1, "", url, 1})
+        end
+    end
+end
+
+-- worker, token, key of the starts, how many documents; the limits of calls that begin. What has begun goes before what
+-- has not, so that few calls are open. Returns how many calls are open, and the documents.
+function operations.claim(worker, token, starts, count, max_sitemaps, max_urls, max_validation_errors, max_concurrency)
+    if redis.call("HGET", tokens_key, worker) ~= token then return {-1} end
+    local claimed = {0}
+    local limits = {max_sitemaps, max_urls, max_validation_errors, max_concurrency}
+    for _ = 1, tonumber(count) do
+        local document = claim_ready(worker) or claim_start(worker, starts, limits)
+        if not document then break end
+        claimed[#claimed + 1] = document
+    end
+    local totals = redis.call("HMGET", totals_key, "calls", "read", "failed")
+    claimed[1] = tonumber(totals[1] or 0) - tonumber(totals[2] or 0) - tonumber(totals[3] or 0)
+    return claimed
+end
+
+-- The document as it is held, or nothing: it was given to another worker meanwhile.
+local function held_by(worker, id, key, attempt)
+    local value = redis.call("HGET", held_key(worker), id .. " " .. key)
+    local held = value and unpack_value(value)
+    if held and held[2] == tonumber(attempt) then return held end
+end
+
+local function update(worker, id, held)
+    redis.call("HSET", held_key(worker), id .. " " .. held[4], pack(held))
+end
+
+-- fingerprint of the document as it was requested, and as it was served; its depth
+function operations.serve(held, worker, id, fingerprint, served, depth)
+    held[1], held[3], held[8] = tonumber(depth), fingerprint, 1
+    update(worker, id, held)
+    redis.call("HSETNX", seen_key(id), fingerprint, "")
+    local server = redis.call("HGET", seen_key(id), served)
+    if server and server ~= "" and server ~= fingerprint then return 0 end
+    redis.call("HSET", seen_key(id), served, fingerprint)
+    return 1
+end
+
+-- Take count units of a limit; returns how many there are, and whether these were the last.
+local function take(held, worker, id, position, counter, limit, count)
+    count = tonumber(count)
+    local most = number(id, limit)
+    local left = most > 0 and math.max(0, most - number(id, counter)) or math.huge
+    local granted = math.min(count, left)
+    if granted > 0 then
+        add_to(id, counter, granted)
+        held[position] = held[position] + granted
+        held[8] = 1
+        update(worker, id, held)
+    end
+    return {granted, granted == left and 1 or 0}
+end
+
+function operations.pages(held, worker, id, count)
+    return take(held, worker, id, 6, "pages", "max_urls", count)
+end
+
+function operations.errors(held, worker, id, count)
+    local taken = take(held, worker, id, 7, "errors", "max_validation_errors", count)
+    if taken[1] < tonumber(count) then redis.call("HSET", call_key(id), "reached:max_validation_errors", number(id, "max_validation_errors")) end
+    return taken
+end
+
+-- Sitemaps that a document lists: its URL, whether they are too deep, and of each fingerprint, whether it is wanted, key
+-- ("" if it is the loc), loc, lastmod, and the point in time that this is. It may be done twice with the same result.
+function operations.add(held, worker, id, sitemap, too_deep, ...)
+    local values = {...}
+    local most, requests = number(id, "max_sitemaps"), number(id, "requests")
+    local stopped = number(id, "stopped") == 1
+    local listed = redis.call("HLEN", listed_key(id))
+    local not_listed, left_out, deep, added = 0, 0, 0, 0
+    for index = 1, #values, 6 do
+        local fingerprint, wanted, key = values[index], values[index + 1], values[index + 2]
+        local loc, lastmod, moment = values[index + 3], values[index + 4], tonumber(values[index + 5])
+        local known = redis.call("HGET", listed_key(id), fingerprint)
+        if known then
+            local entry = unpack_value(known)  -- position, loc, lastmod, its point in time, sitemap
+            local later = entry[3] == "" or (moment and tonumber(entry[4]) and moment > tonumber(entry[4]))
+            if lastmod ~= "" and later then
+                entry[3], entry[4] = lastmod, values[index + 5]
+                redis.call("HSET", listed_key(id), fingerprint, pack(entry))
+            end
+        elseif most > 0 and listed >= most then
+            not_listed = not_listed + 1
+        else
+            redis.call("HSET", listed_key(id), fingerprint, pack({listed, loc, lastmod, values[index + 5], sitemap}))
+            listed = listed + 1
+        end
+        if wanted == "1" and not stopped and redis.call("HEXISTS", seen_key(id), fingerprint) == 0 then
+            if too_deep == "1" then
+                deep = deep + 1
+            elseif most > 0 and requests >= most then
+                left_out = left_out + 1
+            else
+                redis.call("HSET", seen_key(id), fingerprint, "")
+                if key == "" then key = loc end
+                redis.call("RPUSH", waiting_key(id), pack({held[1] + 1, 1, fingerprint, key, 0}))
+                requests, added = requests + 1, added + 1
+            end
+        end
+    end
+    if added > 0 then
+        add_to(id, "requests", added)
+        add_to(id, "outstanding", added)
+        make_ready(id)
+    end
+    if not_listed > 0 or left_out > 0 then redis.call("HSET", call_key(id), "reached:max_sitemaps", most) end
+    return {not_listed, left_out, deep, added}
+end
+
+-- The pages are as many as allowed. more: whether the document has more of them. Returns how many documents are left out.
+function operations.stop(held, worker, id, more)
+    redis.call("HSET", call_key(id), "stopped", 1)
+    local kept, left_out = {}, 0
+    for _, waiting in ipairs(redis.call("LRANGE", waiting_key(id), 0, -1)) do
+        if unpack_value(waiting)[2] > 1 then
+            kept[#kept + 1] = waiting  -- the pages of an earlier attempt were given back: they are to come again
+        else
+            left_out = left_out + 1
+        end
+    end
+    redis.call("DEL", waiting_key(id))
+    for _, waiting in ipairs(kept) do redis.call("RPUSH", waiting_key(id), waiting) end
+    add_to(id, "outstanding", -left_out)
+    local others = number(id, "outstanding") - 1
+    if more == "1" or left_out > 0 or others > 0 then redis.call("HSET", call_key(id), "reached:max_urls", number(id, "max_urls")) end
+    return left_out
+end
+
+-- The document is done: whether its start was read (1), could not be (0), or it is none ("").
+function operations.done(held, worker, id, read)
+    redis.call("HDEL", held_key(worker), id .. " " .. held[4])
+    if held[4] == "" then
+        redis.call("HINCRBY", totals_key, redis.call("HGET", call_key(id), "read") == "1" and "read" or "failed", 1)
+        delete_call(id)
+        return 1
+    end
+    if read ~= "" then redis.call("HSET", call_key(id), "read", read) end
+    add_to(id, "active", -1)
+    settle(id)
+    return 1
+end
+
+function operations.release(held, worker, id)
+    give_back(worker, id .. " " .. held[4], false)
+    return 1
+end
+
+local name = ARGV[1]
+if name == "join" or name == "beat" or name == "leave" or name == "claim" then
+    return operations[name](unpack(ARGV, 2))
+end
+local worker, id, key, attempt = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local held = held_by(worker, id, key, attempt)
+if not held then return false end
+return operations[name](held, worker, id, unpack(ARGV, 6))

@@ -1,0 +1,234 @@
+"""What the workers of a cluster share, in Redis: starts, documents that wait or are under way, counters, listings.
+
+Each operation is one step, done by ``store.lua`` in Redis, so that nothing is counted twice and no limit is exceeded by a
+unit. What a worker holds stays in Redis until it is done: of a worker that is not heard of for the time of its lease, it
+is given to others. Who asks for a document that was given away meanwhile, or when Redis cannot be reached, gets
+:exc:`~sitemapcrawl.counters.DocumentLost`.
+
+The methods wait for Redis; call them in a thread.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from importlib.resources import files
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+from redis.exceptions import RedisError
+from scrapy_redis import defaults
+from scrapy_redis.connection import get_redis_from_settings
+
+from sitemapcrawl.counters import Added, DocumentLost, moment_of
+from sitemapcrawl.protocol.records import SitemapEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from redis import Redis
+
+_decode = msgspec.msgpack.Decoder().decode
+
+_CHUNK = 500  # sitemaps that are added in one step: nobody else is served meanwhile
+_ENQUEUED = 1_000  # starts that are pushed in one step
+
+
+class Document(NamedTuple):
+    """A document that was claimed: of which call, and which attempt at it this is.
+
+    It is the document of the start where ``is_start`` says so. Without a ``key`` it is the end of the call.
+    """
+
+    call: str
+    url: str
+    key: str
+    depth: int
+    attempt: int
+    is_start: bool
+
+
+class Claimed(NamedTuple):
+    """Documents to work on, and how many calls are open in the whole cluster."""
+
+    documents: list[Document]
+    open_calls: int
+
+
+class Ending(NamedTuple):
+    """What is known of a call at its end: the sitemaps listed, the limits reached (name → value), whether it was read."""
+
+    sitemaps: list[SitemapEntry]
+    reached: dict[str, int]
+    read: bool
+
+
+class Status(NamedTuple):
+    """How far the cluster is."""
+
+    workers: int
+    starts: int  # that nobody has begun
+    open_calls: int
+    read: int  # calls that have ended, and whose document could be read
+    failed: int
+
+
+def fingerprint(key: str) -> bytes:
+    """Return what stands for *key*, which is compared character by character; 16 bytes take less room than a URL."""
+    return blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+class Store:
+    """The keys below *prefix* in *redis*, for the worker *worker*, whose process is told from others by *token*.
+
+    *lease* (seconds) is how long it counts as alive after the last :meth:`beat`.
+    """
+
+    def __init__(self, redis: Redis, prefix: str, starts: str, worker: str = "", token: str = "", lease: float = 60) -> None:
+        self._redis = redis
+        self._prefix = prefix
+        self._starts = starts
+        self._worker = worker
+        self._token = token
+        self._lease = max(1, int(lease * 1_000))
+        self._script = redis.register_script(files(__package__).joinpath("store.lua").read_text("utf-8"))
+
+    def _do(self, *arguments: Any) -> Any:
+        return self._script(keys=[self._prefix], args=arguments)
+
+    # Starts, and how far it is
+
+    def enqueue(self, urls: Iterable[str]) -> int:
+        """Push *urls* behind the starts that wait; return how many these were."""
+        remaining, count = iter(urls), 0
+        while chunk := list(islice(remaining, _ENQUEUED)):
+            self._redis.rpush(self._starts, *chunk)
+            count += len(chunk)
+        return count
+
+    def status(self) -> Status:
+        """Return how far the cluster is."""
+        with self._redis.pipeline() as pipe:
+            pipe.zcard(f"{self._prefix}:workers")
+            pipe.llen(self._starts)
+            pipe.hmget(f"{self._prefix}:totals", "calls", "read", "failed")
+            workers, starts, totals = pipe.execute()
+        calls, read, failed = (int(value or 0) for value in totals)
+        return Status(workers, starts, calls - read - failed, read, failed)
+
+    # The worker
+
+    def join(self) -> None:
+        """Enter the cluster. What another process of the same name holds is given back, and it will be replaced."""
+        self._do("join", self._worker, self._token, self._lease)
+
+    def beat(self) -> str:
+        """Say that the worker is alive; return ``"alive"``, ``"given up"`` if it was not any more, or ``"replaced"``."""
+        return str(self._do("beat", self._worker, self._token, self._lease), "ascii")
+
+    def leave(self) -> None:
+        """Leave the cluster, and give back what the worker holds."""
+        self._do("leave", self._worker, self._token)
+
+    def claim(self, count: int, limits: Sequence[int]) -> Claimed | None:
+        """Return up to *count* documents to work on; none if the worker is not in the cluster any more.
+
+        *limits* are ``max_sitemaps``, ``max_urls``, ``max_validation_errors`` and ``max_concurrency`` of the calls that
+        this begins.
+        """
+        open_calls, *documents = self._do("claim", self._worker, self._token, self._starts, count, *limits)
+        if open_calls < 0:
+            return None
+        return Claimed([_document(*document) for document in documents], open_calls)
+
+    # A document that is held
+
+    def _change(self, operation: str, document: Document, *arguments: Any) -> Any:
+        identity = (self._worker, document.call, _bytes(document.key), document.attempt)
+        try:
+            result = self._do(operation, *identity, *arguments)
+        except RedisError as error:
+            raise DocumentLost(f"Redis: {error}") from None
+        if result is None:
+            raise DocumentLost("another worker has it")
+        return result
+
+    def serve(self, document: Document, key: str, served: str, depth: int) -> bool:
+        """Note that the document, requested by *key*, is read at *served*; return False if that was done already.
+
+        *depth* is the level that it stands at, which of a start is known by its URL.
+        """
+        return bool(self._change("serve", document, fingerprint(key), fingerprint(served), depth))
+
+    def take_pages(self, document: Document, count: int) -> tuple[int, bool]:
+        """Count pages of the document: return how many may be delivered, and whether they are the last of the call."""
+        granted, last = self._change("pages", document, count)
+        return granted, bool(last)
+
+    def take_validation_errors(self, document: Document, count: int) -> int:
+        """Count validation errors of the document; return how many may be recorded."""
+        granted, _ = self._change("errors", document, count)
+        return int(granted)
+
+    def add_sitemaps(self, document: Document, found: Sequence[tuple[str, SitemapEntry, bool]], *, too_deep: bool) -> Added:
+        """Add sitemaps that the document lists, given as key, entry and whether it is to be fetched."""
+        total = Added()
+        for index in range(0, len(found), _CHUNK):
+            arguments: list[Any] = [found[index][1].sitemap or "", int(too_deep)]
+            for key, entry, wanted in found[index : index + _CHUNK]:
+                moment = moment_of(entry.lastmod)
+                arguments += (
+                    fingerprint(key), int(wanted), "" if key == entry.loc else key, entry.loc,
+                    entry.lastmod or "", "" if moment is None else repr(moment),
+                )  # fmt: skip
+            not_listed, left_out, deep, requested = self._change("add", document, *arguments)
+            total.not_listed += not_listed
+            total.left_out += left_out
+            total.too_deep += deep
+            total.requested += requested
+        return total
+
+    def stop(self, document: Document, *, more: bool) -> int:
+        """Note that the pages of the call are as many as allowed; return how many documents that leaves out.
+
+        *more* says whether this document has more of them.
+        """
+        return int(self._change("stop", document, int(more)))
+
+    def done(self, document: Document, *, read: bool | None = None) -> None:
+        """Note that the document is done; of a start, whether it was *read*."""
+        self._change("done", document, "" if read is None else int(read))
+
+    def release(self, document: Document) -> None:
+        """Give the document back, of which something may have been delivered."""
+        self._change("release", document)
+
+    def ending(self, document: Document) -> Ending:
+        """Return what is known at the end of a call."""
+        try:
+            with self._redis.pipeline() as pipe:
+                pipe.hgetall(f"{self._prefix}:call:{document.call}")
+                pipe.hvals(f"{self._prefix}:listed:{document.call}")
+                call, values = pipe.execute()
+        except RedisError as error:
+            raise DocumentLost(f"Redis: {error}") from None
+        entries = sorted(map(_decode, values), key=lambda entry: entry[0])
+        sitemaps = [SitemapEntry(loc, lastmod or None, sitemap or None) for _, loc, lastmod, _, sitemap in entries]
+        names = sorted(name.removeprefix(b"reached:") for name in call if name.startswith(b"reached:"))
+        return Ending(sitemaps, {str(name, "ascii"): int(call[name]) for name in names}, call.get(b"read") == b"1")
+
+
+def connect(settings: Mapping[str, Any], spider: str, worker: str = "", token: str = "", lease: float = 60) -> Store:
+    """Return the store in the Redis that the settings of scrapy-redis name (``REDIS_URL`` and others), for *spider*."""
+    starts = settings.get("REDIS_START_URLS_KEY") or defaults.START_URLS_KEY
+    return Store(get_redis_from_settings(settings), spider, starts % {"name": spider}, worker, token, lease)
+
+
+def _document(call: bytes, url: bytes, key: bytes, depth: int, attempt: int, is_start: int) -> Document:
+    # Anything may have been pushed as a start. As a key it has to come back as it was, as a URL it is for people.
+    start = url.decode("utf-8", "replace").strip("\ufeff \t\r\n\f\v")
+    return Document(str(call, "ascii"), start, key.decode("utf-8", "surrogateescape"), depth, attempt, bool(is_start))
+
+
+def _bytes(key: str) -> bytes:
+    return key.encode("utf-8", "surrogateescape")
