@@ -17,7 +17,7 @@
 
 ``crawl_resumed(sizes)``
     An interrupted crawl goes on: files are continued, and cut back to these sizes, as ``documents_saving`` gave them
-    last. What is behind them came from documents that are read once more.
+    last. What is behind them came from documents that are read once more. Without sizes (``None``) all of them is kept.
 """
 
 from __future__ import annotations

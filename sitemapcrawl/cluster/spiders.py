@@ -23,7 +23,7 @@ from sitemapcrawl import default_settings
 from sitemapcrawl.cluster.store import Document, Store, connect
 from sitemapcrawl.counters import Added, Counters, DocumentLost
 from sitemapcrawl.protocol.errors import ConfigError, NetworkError
-from sitemapcrawl.signals import documents_saving, sitemaps_listed
+from sitemapcrawl.signals import crawl_resumed, documents_saving, sitemaps_listed
 from sitemapcrawl.spiders import sitemap
 from sitemapcrawl.spiders._call import Call
 
@@ -170,6 +170,8 @@ class SitemapSpider(sitemap.SitemapSpider):
         logger.info("Options: %s", self.options.describe())
         logger.info("Worker %s waits for work; stop it with Ctrl-C", self.worker)
         self._warn_of_feeds()
+        # A worker that has a name of its own may have been here before: its files go on.
+        self.crawler.signals.send_catch_log(crawl_resumed, sizes=None)
         self._beating = asyncio.ensure_future(self._beat())
         wait, idle_since = _SHORTEST_WAIT, monotonic()
         while not self._abandoned:
@@ -239,24 +241,25 @@ class SitemapSpider(sitemap.SitemapSpider):
             await asyncio.sleep(self._lease / 4)
             try:
                 found = await run_in_thread(self.store.beat)
-                while self._lost and found == "alive":
-                    await run_in_thread(self.store.release, self._lost[-1])
-                    self._lost.pop()
-            except DocumentLost:
-                self._lost.pop()  # somebody has it already
+                while self._lost:
+                    await run_in_thread(self.store.release, self._lost[0])
+                    del self._lost[0]
             except RedisError as error:
                 self._note_outage(error)
+            except Exception:
+                logger.error("The worker could not say that it is alive", exc_info=True)
             else:
                 if found == "given up":
-                    logger.warning(
-                        "Nothing was heard of this worker for %s s: others do again what it was at", f"{self._lease:g}"
-                    )
+                    logger.warning("Nothing was heard of this worker for %g s: others do again what it was at", self._lease)
                 if found == "replaced":
-                    logger.error("Another worker has taken the name %s: this one stops", self.worker)
-                    self.abandon()
-                    assert self.crawler.engine is not None
-                    await self.crawler.engine.close_spider_async(reason="replaced")
+                    await self._make_way()
                     return
+
+    async def _make_way(self) -> None:
+        logger.error("Another worker has taken the name %s: this one stops", self.worker)
+        self.abandon()
+        assert self.crawler.engine is not None
+        await self.crawler.engine.close_spider_async(reason="replaced")
 
     # Documents
 
@@ -317,8 +320,8 @@ class SitemapSpider(sitemap.SitemapSpider):
         self.calls.pop(call.id, None)
         self._room.set()
 
-    def _lose_call(self, call: Call, error: DocumentLost) -> None:
-        if call.id in self.calls:
+    def _lose_call(self, call: Call | None, error: DocumentLost) -> None:
+        if call is not None and call.id in self.calls:
             logger.info("Left to others: %s of %s: %s", document_of(call).key or "the end", call.url, error)
             self.count("documents/lost")
             self._lost.append(document_of(call))
@@ -336,13 +339,13 @@ class SitemapSpider(sitemap.SitemapSpider):
             async for request in super()._parse_sitemap(response, url, depth, call, start):
                 yield request
         except DocumentLost as error:
-            self._lose_call(self.calls[cast("int", call)], error)
+            self._lose_call(self.calls.get(call or 0), error)
 
     async def failed(self, failure: Failure) -> None:
         try:
             await super().failed(failure)
         except DocumentLost as error:
-            self._lose_call(self.calls[failure.request.cb_kwargs["call"]], error)  # type: ignore[attr-defined]
+            self._lose_call(self._call_of(failure.request), error)  # type: ignore[attr-defined]
 
     # The end
 

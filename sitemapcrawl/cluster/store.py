@@ -200,8 +200,8 @@ class Store:
         self._change("done", document, "" if read is None else int(read))
 
     def release(self, document: Document) -> None:
-        """Give the document back, of which something may have been delivered."""
-        self._change("release", document)
+        """Give the document back, of which something may have been delivered; nothing happens if another one has it."""
+        self._do("release", self._worker, document.call, _bytes(document.key), document.attempt)
 
     def ending(self, document: Document) -> Ending:
         """Return what is known at the end of a call."""

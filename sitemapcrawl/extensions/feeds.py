@@ -138,8 +138,14 @@ class BatchFeedExporter(FeedExporter):
                     sizes[path] = -1
         return sizes
 
-    def resume(self, sizes: Mapping[str, int], spider: Spider | None = None) -> None:
-        """Continue the files of an interrupted crawl, cut back to *sizes*: what is behind comes once more."""
+    def resume(self, sizes: Mapping[str, int] | None, spider: Spider | None = None) -> None:
+        """Continue the files of an interrupted crawl, cut back to *sizes*: what is behind comes once more.
+
+        Without *sizes* all that is there is kept, but for half a line at the end.
+        """
+        if sizes is None:
+            paths = [path for slot in self.slots if (path := _path(slot)) is not None and os.path.isfile(path)]
+            sizes = {path: -1 for path in paths if os.path.getsize(path)}
         for path, size in sizes.items():
             _cut(path, size)
         self.slots = [self._continued(slot, sizes) for slot in self.slots]
