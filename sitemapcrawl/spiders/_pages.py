@@ -14,18 +14,21 @@ import weakref
 from collections import Counter, deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from scrapy import Request, Spider, signals
 from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
 from scrapy.exceptions import DontCloseSpider, IgnoreRequest
+from scrapy.http import Response
 
 from sitemapcrawl import default_settings
+from sitemapcrawl.downloadermiddlewares.admission import ADMITTED
 from sitemapcrawl.options import OPTIONS
 from sitemapcrawl.protocol.records import Page, SitemapEntry, set_fields
+from sitemapcrawl.spiders._reading import key_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from sitemapcrawl.spiders._call import Call
     from sitemapcrawl.spiders._reading import DocumentReading
 
+RUN = "sitemapcrawl_run"  # the request meta key that tells the requests of this crawl from those of one before it
 PAGE = "sitemapcrawl_page"  # the request meta key with the entry of the page, plain values that can be stored
 
 # Attributes of the spider itself, which a subclass would break unawares.
@@ -43,6 +47,8 @@ _RESERVED = {
 }  # fmt: skip
 # The modules of the spiders that are the project's own, and of nobody who subclasses them.
 _OURS = {"sitemapcrawl.spiders.sitemap", "sitemapcrawl.cluster.spiders"}
+# What the request for a document has, and no other.
+_DOCUMENT_META = {ADMITTED, RUN, "download_maxsize", "download_warnsize", "handle_httpstatus_all", "redirect_ttl"}
 # Scrapy knows this one as an attribute of spiders, and warns of it.
 _NO_ATTRIBUTES = {"user_agent"}
 
@@ -71,9 +77,11 @@ class PageRequests(Spider):
     if TYPE_CHECKING:  # what the spider itself has
         options: Options
         _batch_size: int
+        _parse_sitemap: Callable[..., Any]
 
         def _request(self, call: Call, key: str, url: str, depth: int, *, start: bool = False) -> Request: ...
         def _is_over(self, call: Call) -> bool: ...
+
         def _open(self, body: bytes, url: str, robots: bool) -> Iterator[Sequence[Any]]: ...
         async def _reach_max_urls(self, call: Call, *, more: bool) -> None: ...
         def reach(self, limit: str, call: Call) -> None: ...
@@ -99,13 +107,23 @@ class PageRequests(Spider):
         """
         yield from entries
 
-    def sitemap_request(self, url: str, entry: dict[str, Any], callback: Callable[..., Any]) -> Request | None:
-        """Return the request for the page at *url*, or ``None`` for none.
+    def sitemap_request(
+        self,
+        loc: str,
+        callback: Callable[..., Any],
+        entry: dict[str, Any],
+        *,
+        source: Literal["robotstxt", "sitemapindex", "urlset"],
+        response: Response,
+    ) -> Request | None:
+        """Return the request for *loc*, or ``None`` for none.
 
-        *url* is the ``loc`` of *entry*, or one of its alternates; *callback* is that of the rule that matches. The entry
-        will be in the ``meta`` of the request, as ``sitemapcrawl_page``.
+        *source* is ``"urlset"`` for a page. Then *loc* is that of *entry*, or one of its alternates, and *callback* is that
+        of the rule that matches; the entry will be in the ``meta`` of the request, as ``sitemapcrawl_page``. It is
+        ``"sitemapindex"`` or ``"robotstxt"`` for a sitemap that one of these names. *response* is that of the document.
         """
-        return Request(url, callback, cb_kwargs={"page": dict(entry)} if _takes_page(callback) else None)
+        # The name and the arguments are those that a change to Scrapy has, which is not in a release yet.
+        return Request(loc, callback)
 
     # Setting up
 
@@ -154,7 +172,8 @@ class PageRequests(Spider):
         self._page_rules = [(re.compile(rule), getattr(self, to) if isinstance(to, str) else to) for rule, to in rules]
         self._follow = [re.compile(rule) for rule in self.sitemap_follow]
         self.waiting_pages = WaitingRequests()
-        self.waiting_documents: deque[tuple[Call, str, int]] = deque()
+        self.waiting_documents: deque[tuple[Call, str, int, Request | None]] = deque()
+        self._makes_requests = cls.sitemap_request is not PageRequests.sitemap_request
         self._open_documents = self._held_bytes = self._largest = 0
         settings = self.settings
         name = "SITEMAPCRAWL_WAITING_PAGES"
@@ -174,7 +193,7 @@ class PageRequests(Spider):
         options = self.options
         request.meta.update(
             download_maxsize=options.max_response_size, download_warnsize=0, handle_httpstatus_all=True, redirect_ttl=10
-        )
+        )  # _DOCUMENT_META has these names
         if options.fetch_timeout:
             request.meta["download_timeout"] = options.fetch_timeout
         if "user_agent" in options.given:
@@ -183,15 +202,17 @@ class PageRequests(Spider):
             request.headers.setdefault(name, value)
         return request
 
-    def queue_documents(self, call: Call, keys: Iterable[str], depth: int) -> None:
-        self.waiting_documents.extend((call, key, depth) for key in keys)
+    def queue_documents(self, call: Call, keys: Iterable[str], depth: int, requests: Mapping[str, Request]) -> None:
+        """Have the documents of *keys* wait; *requests* are those that a hook has made for some of them."""
+        self.waiting_documents.extend((call, key, depth, requests.get(key)) for key in keys)
 
     def release_documents(self) -> None:
         """Request documents that wait, as many as there is room for."""
         while self.waiting_documents and self.has_room_for_document():
-            call, key, depth = self.waiting_documents.popleft()
+            call, key, depth, made = self.waiting_documents.popleft()
             self._open_documents += 1
-            self.crawler.engine.crawl(self._request(call, key, key, depth))
+            request = self._request(call, key, key, depth)
+            self.crawler.engine.crawl(request if made is None else _as_made(request, made))
 
     def has_room_for_document(self) -> bool:
         if not self._open_documents:
@@ -214,7 +235,7 @@ class PageRequests(Spider):
 
     def drain_documents(self, call: Call) -> int:
         """Forget the documents of *call* that wait, and return how many were of use until now."""
-        keys = [key for of, key, _ in self.waiting_documents if of is call]
+        keys = [key for of, key, _, _ in self.waiting_documents if of is call]
         self.waiting_documents = deque(document for document in self.waiting_documents if document[0] is not call)
         call.outstanding -= len(keys)
         return sum(self.options.multi_thread or not call.counters.is_known(key) for key in keys)
@@ -252,7 +273,7 @@ class PageRequests(Spider):
             gc.collect()
 
     async def read_pages(
-        self, call: Call, reading: DocumentReading, body: bytes, url: str, robots: bool
+        self, call: Call, reading: DocumentReading, body: bytes, url: str, robots: bool, response: Response | None
     ) -> AsyncIterator[Request]:
         """Yield the requests for the pages of the document *body*, each when there is room for it."""
         slot = self.crawler.engine.scraper.slot
@@ -262,12 +283,15 @@ class PageRequests(Spider):
         self._held_bytes += len(body)
         self._largest = max(len(body), self._largest // 2)
         source = EntrySource(self, reading)
+        shown = self._shown(response) if response is not None else Response(url, body=body, request=Request(url))
         try:
             async for entry in source.read(body, url, robots):
                 if isinstance(entry, SitemapEntry):
+                    if self._makes_requests and not self._make_request(entry, source, reading, robots, shown):
+                        continue
                     await reading.take([entry])
                     continue
-                for request in self._requests_for(entry):
+                for request in self._requests_for(entry, shown):
                     while self.waiting_pages.of(url) >= self._most_waiting and not self._is_closing():
                         if not await self.waiting_pages.wait():
                             self._forget_dropped()
@@ -285,7 +309,29 @@ class PageRequests(Spider):
             slot.max_active_size -= len(body)
             self._held_bytes -= len(body)
 
-    def _requests_for(self, entry: dict[str, Any]) -> Iterator[Request]:
+    def _shown(self, response: Response) -> Response:
+        """Return *response* without what only the request for a document has: a hook may copy ``response.meta``."""
+        assert response.request is not None
+        hidden = _DOCUMENT_META | ({"download_timeout"} if self.options.fetch_timeout else set())
+        meta = {name: value for name, value in response.meta.items() if name not in hidden}
+        return response.replace(request=response.request.replace(meta=meta, cb_kwargs={}))
+
+    def _make_request(
+        self, record: SitemapEntry, source: EntrySource, reading: DocumentReading, robots: bool, response: Response
+    ) -> bool:
+        """Keep the request that the hook makes for the sitemap of *record*; return whether it makes one."""
+        made = self.sitemap_request(
+            record.loc,
+            self._parse_sitemap,
+            source.entry,
+            source="robotstxt" if robots else "sitemapindex",
+            response=response,
+        )
+        if made is not None:
+            reading.requests.setdefault(key_of(record.loc), made)
+        return made is not None
+
+    def _requests_for(self, entry: dict[str, Any], response: Response) -> Iterator[Request]:
         urls = [entry["loc"]] if entry.get("loc") else []
         if self.sitemap_alternate_links:
             urls += entry.get("alternate") or ()
@@ -296,9 +342,11 @@ class PageRequests(Spider):
             callback = next((callback for rule, callback in self._page_rules if rule.search(url)), None)
             if callback is None:
                 continue
-            request = self.sitemap_request(url, entry, callback)
+            request = self.sitemap_request(url, callback, entry, source="urlset", response=response)
             if request is not None:
-                request.meta.setdefault(PAGE, dict(entry))
+                page = request.meta.setdefault(PAGE, dict(entry))
+                if _takes_page(request.callback or self.parse):
+                    request.cb_kwargs.setdefault("page", page)
                 if not self._is_offsite(request):
                     yield request
 
@@ -359,6 +407,7 @@ class EntrySource:
         self._thread = ThreadPoolExecutor(1, "sitemapcrawl-entries")
         self._errors: list[Any] = []
         self._in_index = False
+        self.entry: dict[str, Any] = {}  # the one that was yielded last, as the filter gave it
         self.ended = False
 
     async def read(self, body: bytes, url: str, robots: bool) -> AsyncIterator[dict[str, Any] | SitemapEntry]:
@@ -371,6 +420,7 @@ class EntrySource:
             entries = self._spider.sitemap_filter(entries)
         for entry in entries:
             await self._report()
+            self.entry = entry
             if not self._in_index:
                 yield entry
             elif entry.get("loc") and (robots or self._spider.follows(entry["loc"])):
@@ -471,6 +521,16 @@ class WaitingRequests:
                 return await self._changed.wait()
         except TimeoutError:
             return False
+
+
+def _as_made(request: Request, made: Request) -> Request:
+    """Return the request *made* by a hook, with what *request*, for the same document, has to tell the spider."""
+    headers = {**request.headers, **made.headers}
+    meta = {**made.meta, **request.meta}
+    return made.replace(
+        callback=request.callback, errback=request.errback, cb_kwargs=request.cb_kwargs, dont_filter=True,
+        headers=headers, meta=meta,
+    )  # fmt: skip
 
 
 def _takes_page(callback: Callable[..., Any]) -> bool:

@@ -11,7 +11,7 @@ from sitemapcrawl.protocol.records import Page, PlainPages, SitemapEntry
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scrapy.http import Response
+    from scrapy.http import Request, Response
 
     from sitemapcrawl.protocol.errors import SitemapError
     from sitemapcrawl.spiders._call import Call
@@ -32,6 +32,7 @@ class DocumentReading:
         self._left_out = 0
         self._children: dict[str, None] = {}
         self.listed: dict[str, None] = {}  # keys of the sitemaps that it lists
+        self.requests: dict[str, Request] = {}  # by key, of sitemaps for which a hook makes them
         self.fault: ParseError | None = None
 
     async def take(self, batch: Sequence[Any]) -> str:

@@ -32,7 +32,7 @@ from sitemapcrawl.sampling import Reservoir
 from sitemapcrawl.scheduler import JOURNALLED
 from sitemapcrawl.signals import crawl_resumed, documents_saving, errors_found, pipelines_closing, sitemaps_listed
 from sitemapcrawl.spiders._call import Call
-from sitemapcrawl.spiders._pages import PageRequests
+from sitemapcrawl.spiders._pages import RUN, PageRequests
 from sitemapcrawl.spiders._reading import DocumentReading, key_of
 from sitemapcrawl.spiders._settings import add_feeds, batch_size, keep_error_feeds, knows_batches, set_from_options
 from sitemapcrawl.spiders._starts import starts
@@ -53,7 +53,6 @@ logger = logging.getLogger(__name__)
 JOURNAL = "sitemapcrawl.sqlite"  # in JOBDIR
 
 _OPEN_CALLS = 16  # that are taken at once where max_concurrency is lifted
-_RUN = "sitemapcrawl_run"  # the request meta key that tells the requests of this crawl from those of one before it
 _READERS = 2  # documents that are open at a time: one is read, the next is made ready
 _LIMIT_MESSAGES = {
     "max_sitemaps": "limit of {} sitemaps reached",
@@ -267,7 +266,7 @@ class SitemapSpider(PageRequests):
         meta = {JOURNALLED: True} if self.journal is not None else None
         request = Request(key, self._parse_sitemap, errback=self.failed, cb_kwargs=kwargs, dont_filter=True, meta=meta)
         if self.requests_pages:
-            request.meta[_RUN] = self._run
+            request.meta[RUN] = self._run
             self.document_request(request)
         return request
 
@@ -277,7 +276,7 @@ class SitemapSpider(PageRequests):
             return None
         # Where pages are requested, JOBDIR brings back requests for documents. These are not needed: the starts, which
         # lead to them, are read again.
-        if self.requests_pages and request.meta.get(_RUN) != self._run:
+        if self.requests_pages and request.meta.get(RUN) != self._run:
             return None
         return self.calls.get(request.cb_kwargs.get("call", 0))
 
@@ -506,7 +505,7 @@ class SitemapSpider(PageRequests):
             return
         reading = DocumentReading(self, call, url, depth, response)
         try:
-            async for request in self.read_pages(call, reading, body, url, start and is_robots(call.url)):
+            async for request in self.read_pages(call, reading, body, url, start and is_robots(call.url), response):
                 yield request
         except Exception as error:
             self._note_fault(reading, call, url, error)
@@ -516,7 +515,7 @@ class SitemapSpider(PageRequests):
         async with self._turn():
             if self._is_over(call):
                 keys = []
-            self.queue_documents(call, keys, depth + 1)
+            self.queue_documents(call, keys, depth + 1, reading.requests)
             await self._settle(call, Done(key, served, depth, keys, counted=self.options.multi_thread))
 
     def _note_fault(self, reading: DocumentReading, call: Call, url: str, error: Exception) -> None:

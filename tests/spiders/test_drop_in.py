@@ -301,10 +301,10 @@ class RequestSpider(SitemapSpider):
     sitemap_urls = ["http://www.example.com/lastmods.xml"]
     sitemap_rules = [("/product/", "parse_product")]
 
-    def sitemap_request(self, url: str, entry: dict[str, Any], callback: Any) -> Request | None:
-        if "lastmod" not in entry or url.endswith("/2"):
+    def sitemap_request(self, loc: str, callback: Any, entry: dict[str, Any], **context: Any) -> Request | None:
+        if "lastmod" not in entry or loc.endswith("/2"):
             return None
-        request = super().sitemap_request(url, entry, callback)
+        request = super().sitemap_request(loc, callback, entry, **context)
         assert request is not None
         return request.replace(headers={"X-Since": entry["lastmod"]}, errback=self.lost)
 
@@ -321,6 +321,58 @@ def test_request_is_made_by_a_hook_and_the_callback_gets_the_page() -> None:
     with MockWeb({**WEB, ROOT + "lastmods.xml": LASTMODS}) as web:
         run = Run(RequestSpider, web)
     assert run.items == [{"since": "2010-01-01", "lastmod": "2010-01-01"}]
+
+
+class MetaSpider(SitemapSpider):
+    """As the docstring of the method that Scrapy is about to have shows it."""
+
+    name = "meta"
+    sitemap_urls = ["http://www.example.com/robots.txt"]
+    sitemap_rules = [("/blog/", "parse_blog")]
+
+    def sitemap_request(self, loc: str, callback: Any, entry: dict[str, Any], *, source: str, response: Any) -> Request | None:
+        self.calls_of_the_hook.append((loc.removeprefix(ROOT), entry["loc"] == loc, source, response.url.removeprefix(ROOT)))
+        if source == "sitemapindex" and "shops" in loc:
+            return None
+        meta = {**response.meta, "lastmod": entry.get("lastmod")}
+        return Request(loc, callback, meta=meta, headers={"X-Source": source})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls_of_the_hook: list[Any] = []
+
+    def parse_blog(self, response: Any, page: dict[str, Any]) -> Any:
+        return {"url": response.url, "page": page["loc"], "meta": sorted(response.meta.keys() - page.keys())}
+
+
+def test_hook_makes_the_requests_for_sitemaps_too_and_may_copy_what_led_there() -> None:
+    pages = {
+        ROOT + "robots.txt": "Sitemap: /sitemap_index.xml\n",
+        ROOT + "sitemap_blog.xml": urlset("/blog/1", "/blog/gone"),
+    }
+    with MockWeb({**WEB, **pages}) as web:
+        run = Run(MetaSpider, web)
+    spider: Any = run.crawler.spider
+    assert spider.calls_of_the_hook == [
+        ("sitemap_index.xml", True, "robotstxt", "robots.txt"),
+        ("sitemap_shops.xml", True, "sitemapindex", "sitemap_index.xml"),
+        ("sitemap_blog.xml", True, "sitemapindex", "sitemap_index.xml"),
+        ("blog/1", True, "urlset", "sitemap_blog.xml"),
+        ("blog/gone", True, "urlset", "sitemap_blog.xml"),
+    ]
+    assert paths(web.requested) == ["blog/1", "blog/gone", "robots.txt", "sitemap_blog.xml", "sitemap_index.xml"]
+    assert [headers.get("X-Source") for headers in web.headers][:4] == [None, "robotstxt", "sitemapindex", "urlset"]
+    # Nothing of what is for documents is left: a page that is not there is none for the callback.
+    assert len(run.items) == 1
+    assert not {"handle_httpstatus_all", "download_maxsize", "sitemapcrawl_admitted"} & set(run.items[0]["meta"])
+    assert (run.exit_status, run.errors) == (0, [])
+
+
+def test_hook_makes_the_requests_of_a_local_file(tmp_path: Path) -> None:
+    (tmp_path / "s.xml").write_text(urlset("/blog/1"))
+    with MockWeb(WEB) as web:
+        run = Run(MetaSpider, web, url=ROOT + "s.xml", content=str(tmp_path / "s.xml"))
+    assert [item["page"] for item in run.items] == [ROOT + "blog/1"]
 
 
 class ItemsSpider(SitemapSpider):
