@@ -127,11 +127,11 @@ class PageRequests(Spider):
 
     # Setting up
 
-    @classmethod
-    def follows_pages(cls) -> bool:
+    def _follows_pages(self) -> bool:
         """Whether pages are requested: there are rules, or a callback for pages."""
+        cls = type(self)
         return (
-            cls.sitemap_rules is not None
+            self.sitemap_rules is not None
             or cls.parse is not Spider.parse
             or cls.sitemap_request is not PageRequests.sitemap_request
         )
@@ -148,6 +148,7 @@ class PageRequests(Spider):
             taken = inspect.signature(cls.__init__).parameters
             spider = cls(*args, **{name: value for name, value in kwargs.items() if name not in names or name in taken})
         spider._set_crawler(crawler)
+        spider.requests_pages = spider._follows_pages()
         for name in names - _NO_ATTRIBUTES:
             value = getattr(cls, name, None)
             if value is not None and not callable(value) and not isinstance(value, property):
@@ -159,10 +160,6 @@ class PageRequests(Spider):
     def prepare_pages(self) -> None:
         """Read the attributes of the subclass, once it has set them."""
         cls = type(self)
-        self.requests_pages = cls.follows_pages()
-        if self.sitemap_rules is not None and not self.requests_pages:
-            # What an instance says comes after the settings have been applied.
-            raise ValueError(f"{cls.__name__}: sitemap_rules has to be an attribute of the class")
         self.reads_entries = (
             self.requests_pages
             or cls.sitemap_filter is not PageRequests.sitemap_filter

@@ -87,13 +87,10 @@ class SitemapSpider(PageRequests):
     journal: Journal | None = None
 
     @classmethod
-    def update_settings(cls, settings: BaseSettings) -> None:
-        super().update_settings(settings)
-        default_settings.apply(settings, pages=cls.follows_pages())
-
-    @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         spider, given = cls.create(crawler, args, kwargs)
+        # Not in update_settings(), as the rules of a subclass may be those of an instance.
+        default_settings.apply(crawler.settings, pages=spider.requests_pages)
         spider.options, spider.config_errors = parse_options(given, crawler.settings, starts=cls.takes_starts)
         spider.config_errors += add_feeds(crawler.settings, spider.options)
         spider.prepare_pages()
