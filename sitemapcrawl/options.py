@@ -2,7 +2,7 @@
 
 Options arrive as text (``-a max_depth=3``) or, from a program, as Python values. :func:`parse_options` reads them all
 and collects every one that is wrong. To add one: a line in :data:`OPTIONS`, a field of :class:`Options` and a default
-in :mod:`sitemapcrawl.default_settings`.
+in :mod:`sitemapcrawl.default_settings`. Settings that are no options are in :data:`SETTINGS`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,12 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sitemapcrawl import default_settings
 from sitemapcrawl.protocol.errors import ConfigError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 PREFIX = "SITEMAPCRAWL_"
 MAX_PATTERN_LENGTH = 1_000  # characters of a regular expression
@@ -193,6 +191,57 @@ OPTIONS: tuple[Option, ...] = (
     Option("sample", _whole(0), "deliver a random sample of so many pages in place of all; 0: all"),
 )
 
+
+def _seconds(value: Any) -> list[float]:
+    """Return the numbers of a list, or of a text with commas between them."""
+    found = value.split(",") if isinstance(value, str) else value
+    if not isinstance(found, (list, tuple)) or not all(re.fullmatch(r"\s*[0-9]{1,9}(\.[0-9]+)?\s*", str(part)) for part in found):
+        raise ValueError("expected numbers of seconds, as in 10,30")
+    return [float(part) for part in found]
+
+
+def _fields(value: Any) -> dict[str, str]:
+    if isinstance(value, str):
+        with contextlib.suppress(ValueError, RecursionError):
+            value = json.loads(value)
+    if not isinstance(value, Mapping) or not all(isinstance(text, str) for pair in value.items() for text in pair):
+        raise ValueError("expected a dictionary of text, or a JSON object")
+    if unknown := [name for name in value if name not in SITEMAP_FIELDS]:
+        raise ValueError(f"{unknown[0]!r} is none of {', '.join(SITEMAP_FIELDS)}")
+    return dict(value)
+
+
+def _base_url(value: Any) -> str | None:
+    from sitemapcrawl.protocol.writer import check_base  # who sets it writes sitemaps; others do without the writer
+
+    text = _text(value)
+    return None if text is None else check_base(text)
+
+
+def _stylesheet(value: Any) -> str | None:
+    from sitemapcrawl.protocol.writer import check_stylesheet
+
+    text = _text(value)
+    return None if text is None else check_stylesheet(text)
+
+
+SITEMAP_FIELDS = ("loc", "lastmod", "changefreq", "priority", "images", "news", "videos", "alternates")
+
+# The settings that are no options, and what reads their values.
+SETTINGS: dict[str, Callable[[Any], Any]] = {
+    "SITEMAPCRAWL_BATCH_SIZE": _whole(1),
+    "SITEMAPCRAWL_CONCURRENT_PAGES": _whole(1),
+    "SITEMAPCRAWL_WAITING_PAGES": _whole(1),
+    "SITEMAPCRAWL_MEMORY_TARGET": _whole(0),
+    "SITEMAPCRAWL_TIMEOUT_FIRST": _whole(1, 65_535),
+    "SITEMAPCRAWL_TIMEOUT_RETRIES": _seconds,
+    "SITEMAPCRAWL_PROGRESS_ENABLED": _boolean,
+    "SITEMAPCRAWL_SUMMARY_ERRORS": _whole(0),
+    "SITEMAPCRAWL_SITEMAP_FIELDS": _fields,
+    "SITEMAPCRAWL_SITEMAP_BASE_URL": _base_url,
+    "SITEMAPCRAWL_SITEMAP_STYLESHEET": _stylesheet,
+}
+
 _BY_NAME = {option.name: option for option in OPTIONS}
 
 
@@ -242,6 +291,33 @@ def parse_options(
     if options.content is not None and (problem := _unreadable(options.content)):
         problems.append(f"option content: {options.content!r} cannot be read ({problem})")
     return options, [ConfigError(options.url or None, problem) for problem in problems]
+
+
+def parse_settings(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[ConfigError]]:
+    """Return the values of :data:`SETTINGS` that *settings* give, and an error for each that is wrong.
+
+    One that is wrong has its default. What begins like one of ours and is none is wrong, too.
+
+    >>> values, errors = parse_settings({"SITEMAPCRAWL_BATCH_SIZE": "abc", "SITEMAPCRAWL_SUMMARY_ERRORS": "3"})
+    >>> values
+    {'SITEMAPCRAWL_BATCH_SIZE': 2000, 'SITEMAPCRAWL_SUMMARY_ERRORS': 3}
+    >>> errors[0].message
+    "setting SITEMAPCRAWL_BATCH_SIZE: 'abc' is wrong, expected a whole number of 1 or more"
+    """
+    values, errors = {}, []
+    for name in settings:
+        if not name.startswith(PREFIX) or name.removeprefix(PREFIX).lower() in _BY_NAME:
+            continue
+        if name not in SETTINGS:
+            problem = f"setting {name}: there is no such setting (value {_short(settings[name])})"
+            errors.append(ConfigError(None, problem))
+            continue
+        try:
+            values[name] = SETTINGS[name](settings[name])
+        except ValueError as error:
+            errors.append(ConfigError(None, f"setting {name}: {_short(settings[name])} is wrong, {error}"))
+            values[name] = getattr(default_settings, name)
+    return values, errors
 
 
 def _check_starts(options: Options, *, wrong: bool) -> list[str]:

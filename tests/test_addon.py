@@ -174,9 +174,15 @@ def test_spider_of_the_project_that_requests_pages(project: Project) -> None:
 def test_exit_status_with_our_commands(project: Project) -> None:
     missing = ("crawl", "sitemap", "-a", "url=http://example.com/gone.xml")
     project.scrapy(*missing)
+    done = project.scrapy("crawl", "sitemap", "-a", "max_depth=x")
+    assert "option max_depth: 'x' is wrong" in done.stderr  # although the project's LOG_LEVEL is WARNING
     project.set('COMMANDS_MODULE = "sitemapcrawl.commands"')
     project.scrapy(*missing, status=1)
     project.scrapy("crawl", "sitemap", "-a", "max_depth=x", status=2)
+    done = project.scrapy(*CRAWL, "-s", "SITEMAPCRAWL_BATCH_SIZE=abc", "-s", "SITEMAPCRAWL_MEMORY_TARGET=1GB", status=2)
+    assert "setting SITEMAPCRAWL_BATCH_SIZE: 'abc' is wrong" in done.stderr
+    assert "setting SITEMAPCRAWL_MEMORY_TARGET: '1GB' is wrong" in done.stderr
+    assert "Traceback" not in done.stderr
     project.scrapy("crawl", "other")
 
 

@@ -211,8 +211,20 @@ def test_a_crawl_that_is_cancelled_has_stopped(web: MockWeb) -> None:
 
 
 def test_nothing_is_logged(web: MockWeb) -> None:
-    done = program(web, "import sitemapcrawl; print(len(sitemapcrawl.crawl_sync('http://example.com/i.xml').pages))")
-    assert (done.stdout, done.stderr) == ("3\n", "")
+    done = program(
+        web,
+        """
+        import sitemapcrawl
+        from sitemapcrawl.items import ConfigError
+        print(len(sitemapcrawl.crawl_sync('http://example.com/i.xml').pages))
+        try:
+            sitemapcrawl.crawl_sync('http://example.com/i.xml', settings={"SITEMAPCRAWL_SUMMARY_ERRORS": "x"})
+        except ConfigError as error:
+            print(error.message)
+        """,
+    )
+    wrong = "setting SITEMAPCRAWL_SUMMARY_ERRORS: 'x' is wrong, expected a whole number of 0 or more"
+    assert (done.stdout.splitlines(), done.stderr) == (["3", wrong], "")
 
 
 def test_within_a_scrapy_spider_with_a_reactor(web: MockWeb) -> None:

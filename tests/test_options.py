@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from sitemapcrawl import default_settings
-from sitemapcrawl.options import OPTIONS, parse_options
+from sitemapcrawl.options import OPTIONS, SETTINGS, parse_options, parse_settings
 
 URL = "https://example.com/sitemap.xml"
 
@@ -137,3 +137,55 @@ def test_description_is_one_line_without_what_is_unset() -> None:
 def test_value_that_would_break_something_is_refused(name: str, value: str) -> None:
     _, [message] = parse(**{name: value})
     assert message.startswith(f"option {name}: ")
+
+
+def test_every_setting_that_is_no_option_is_checked_and_has_a_default_that_is_right() -> None:
+    options = {f"SITEMAPCRAWL_{option.name.upper()}" for option in OPTIONS}
+    names = {name for name in vars(default_settings) if name.startswith("SITEMAPCRAWL_")} - options
+    assert names == set(SETTINGS)
+    for name in names:
+        default = getattr(default_settings, name)
+        assert SETTINGS[name](default) == default
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("BATCH_SIZE", "50", 50),
+        ("MEMORY_TARGET", 0, 0),
+        ("PROGRESS_ENABLED", "no", False),
+        ("TIMEOUT_RETRIES", "5, 20.5", [5, 20.5]),
+        ("TIMEOUT_RETRIES", (5,), [5]),
+        ("SITEMAP_FIELDS", '{"loc": "link"}', {"loc": "link"}),
+        ("SITEMAP_BASE_URL", "https://example.com", "https://example.com/"),
+        ("SITEMAP_STYLESHEET", "/style.xsl", "/style.xsl"),
+    ],
+)
+def test_setting_is_read(name: str, value: object, expected: object) -> None:
+    assert parse_settings({f"SITEMAPCRAWL_{name}": value, "OTHER": 1}) == ({f"SITEMAPCRAWL_{name}": expected}, [])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("BATCH_SIZE", "abc"),
+        ("BATCH_SIZE", None),
+        ("CONCURRENT_PAGES", 0),
+        ("WAITING_PAGES", 1.5),
+        ("MEMORY_TARGET", "40MB"),
+        ("TIMEOUT_FIRST", "3s"),
+        ("TIMEOUT_RETRIES", "soon"),
+        ("TIMEOUT_RETRIES", 10),
+        ("PROGRESS_ENABLED", "maybe"),
+        ("SUMMARY_ERRORS", -1),
+        ("SITEMAP_FIELDS", "loc"),
+        ("SITEMAP_FIELDS", {"address": "url"}),
+        ("SITEMAP_BASE_URL", "example.com"),
+        ("SITEMAP_STYLESHEET", "a b"),
+        ("BATCHSIZE", 10),
+    ],
+)
+def test_setting_that_is_wrong_is_told(name: str, value: object) -> None:
+    values, errors = parse_settings({f"SITEMAPCRAWL_{name}": value})
+    assert [f"setting SITEMAPCRAWL_{name}: " in error.message for error in errors] == [True]
+    assert all(value == getattr(default_settings, name) for name, value in values.items())

@@ -70,6 +70,7 @@ class Command(BaseRunSpiderCommand):
         """Say what is wrong on standard error, unless the log has said it there."""
         settings = crawler.settings
         in_a_file = not settings.getbool("LOG_ENABLED") or settings.get("LOG_FILE")
-        if in_a_file or settings.get("LOG_LEVEL") not in {"DEBUG", "INFO"}:  # the summary is logged at INFO
+        # The summary, which names them, is logged as an error then.
+        if in_a_file or settings.get("LOG_LEVEL") not in {"DEBUG", "INFO", "WARNING", "ERROR"}:
             for error in getattr(crawler.spider, "config_errors", ()):
                 print(error.message, file=sys.stderr)

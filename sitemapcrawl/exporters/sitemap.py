@@ -22,6 +22,7 @@ from scrapy.extensions.feedexport import FeedExporter, apply_uri_params
 from scrapy.extensions.postprocessing import PostProcessingManager
 from scrapy.utils.defer import ensure_awaitable
 
+from sitemapcrawl.options import SITEMAP_FIELDS
 from sitemapcrawl.protocol.records import Page, SitemapEntry
 from sitemapcrawl.protocol.rules.records import RecordRules
 from sitemapcrawl.protocol.writer import Body, EntryWriter, check_base, check_stylesheet
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-FIELDS = ("loc", "lastmod", "changefreq", "priority", "images", "news", "videos", "alternates")
+FIELDS = SITEMAP_FIELDS
 
 _STAT = "sitemapcrawl/sitemap_export"
 _BATCH = re.compile(r"[-_.]?%\(batch_(?:id|time)\)[-+ #0]*\d*[ds]")

@@ -87,7 +87,10 @@ class Outcome:
     def _closed(self, spider: Spider, reason: str) -> None:
         self._reason = reason
         if hasattr(spider, "calls"):
-            logger.info("%s", "\n".join(self._summary(reason)))
+            # What is wrong has to be seen in a project whose LOG_LEVEL is WARNING, too. A program gets an exception.
+            told = getattr(self._crawler, "keeps_items", False)
+            level = logging.ERROR if getattr(spider, "config_errors", None) and not told else logging.INFO
+            logger.log(level, "%s", "\n".join(self._summary(reason)))
 
     def _summary(self, reason: str) -> list[str]:
         def stat(name: str) -> int:

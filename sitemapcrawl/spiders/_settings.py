@@ -14,6 +14,7 @@ from sitemapcrawl import default_settings
 from sitemapcrawl.default_settings import ADDON_PRIORITY, SITEMAPCRAWL_TIMEOUT_FIRST, leave_out_idle
 from sitemapcrawl.extensions.feeds import BatchFeedExporter
 from sitemapcrawl.itemprocessor import BatchItemProcessor
+from sitemapcrawl.options import parse_settings
 from sitemapcrawl.protocol.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -27,6 +28,14 @@ _RECORDS = {
     "sitemaps": "sitemapcrawl.items.SitemapEntry",
     "errors": "sitemapcrawl.items.SitemapError",
 }
+
+
+def check_settings(settings: BaseSettings) -> list[ConfigError]:
+    """Return what is wrong with our settings; each has a value of its type afterwards, on which components rely."""
+    values, errors = parse_settings(settings)
+    for name, value in values.items():
+        settings.set(name, value, priority=settings.getpriority(name) or 0)
+    return errors
 
 
 def set_from_options(settings: BaseSettings, options: Options) -> None:

@@ -34,7 +34,14 @@ from sitemapcrawl.signals import crawl_resumed, documents_saving, errors_found, 
 from sitemapcrawl.spiders._call import Call
 from sitemapcrawl.spiders._pages import RUN, PageRequests
 from sitemapcrawl.spiders._reading import DocumentReading, key_of
-from sitemapcrawl.spiders._settings import add_feeds, batch_size, keep_error_feeds, knows_batches, set_from_options
+from sitemapcrawl.spiders._settings import (
+    add_feeds,
+    batch_size,
+    check_settings,
+    keep_error_feeds,
+    knows_batches,
+    set_from_options,
+)
 from sitemapcrawl.spiders._starts import starts
 
 if TYPE_CHECKING:
@@ -91,7 +98,9 @@ class SitemapSpider(PageRequests):
         spider, given = cls.create(crawler, args, kwargs)
         # Not in update_settings(), as the rules of a subclass may be those of an instance.
         default_settings.apply(crawler.settings, pages=spider.requests_pages)
+        wrong_settings = check_settings(crawler.settings)
         spider.options, spider.config_errors = parse_options(given, crawler.settings, starts=cls.takes_starts)
+        spider.config_errors += wrong_settings
         spider.config_errors += add_feeds(crawler.settings, spider.options)
         spider.prepare_pages()
         if not spider.requests_pages:
