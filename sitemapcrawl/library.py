@@ -14,6 +14,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from itemadapter import ItemAdapter
 from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.settings import Settings
@@ -26,7 +27,7 @@ from sitemapcrawl.signals import errors_found, sitemaps_listed
 from sitemapcrawl.spiders.sitemap import SitemapSpider
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
     from types import TracebackType
     from typing import Self
 
@@ -41,10 +42,11 @@ _ERROR_FIELDS = ("type", "url", "limit", "message")
 class Result:
     """What a crawl found: ``pages``, the ``sitemaps`` that were listed, and ``errors``; ``stats`` are Scrapy's.
 
-    ``pages`` holds :class:`~sitemapcrawl.items.Page` objects, or what the pipelines made of them.
+    ``url`` is what was given: a URL, or several. ``pages`` holds :class:`~sitemapcrawl.items.Page` objects, or what the
+    pipelines made of them.
     """
 
-    url: str
+    url: str | Sequence[str]
     pages: list[Any] = field(default_factory=list)
     sitemaps: list[SitemapEntry] = field(default_factory=list)
     errors: list[SitemapError] = field(default_factory=list)
@@ -53,8 +55,9 @@ class Result:
     def to_pandas(self, kind: str = "pages") -> pandas.DataFrame:
         """Return the ``"pages"``, ``"sitemaps"`` or ``"errors"`` as a data frame: a column a field, a row a record.
 
-        What is unset is missing; images, news, videos and alternates are dictionaries and lists of them. Raises
-        :exc:`ImportError` where pandas is not installed.
+        What is unset is missing; images, news, videos and alternates are dictionaries and lists of them. Pages that
+        pipelines have put others in place of have the columns of these. Raises :exc:`ImportError` where pandas is not
+        installed.
         """
         if kind not in _KINDS:
             raise ValueError(f"{kind!r} is no kind of record, expected one of {', '.join(_KINDS)}")
@@ -62,21 +65,28 @@ class Result:
 
         if kind == "errors":
             return pandas.DataFrame([error.record() for error in self.errors], columns=list(_ERROR_FIELDS))
-        records = [record if isinstance(record, dict) else set_fields(record) for record in getattr(self, kind)]
-        return pandas.DataFrame(records, columns=list(_KINDS[kind].__slots__))
+        found, ours = getattr(self, kind), _KINDS[kind]
+        records = [set_fields(record) if type(record) is ours else ItemAdapter(record).asdict() for record in found]
+        are_ours = all(type(record) is ours for record in found)  # those that pipelines have made have fields of their own
+        return pandas.DataFrame(records, columns=list(ours.__slots__) if are_ours else None)
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{len(getattr(self, kind)):,} {kind}" for kind in _KINDS)
-        return f"<Result of {self.url}: {counts}>"
+        of = self.url if isinstance(self.url, str) else f"{len(self.url):,} starts"
+        return f"<Result of {of}: {counts}>"
 
 
-async def crawl(url: str, *, settings: Mapping[str, Any] | None = None, raise_errors: bool = True, **options: Any) -> Result:
-    """Crawl from *url* and return all that is found; *options* are those of the spider, *settings* Scrapy's.
+async def crawl(
+    url: str | Sequence[str] = (), *, settings: Mapping[str, Any] | None = None, raise_errors: bool = True, **options: Any
+) -> Result:
+    """Crawl from *url*, or from each of several, and return all that is found.
+
+    *options* are those of the spider, *settings* Scrapy's.
 
     Raises :exc:`~sitemapcrawl.items.ConfigError`, which names every option that is wrong, and, unless *raise_errors* is
     false, the error for which the document at *url* could not be read: a :exc:`~sitemapcrawl.items.NetworkError`,
-    :exc:`~sitemapcrawl.items.ParseError` or :exc:`~sitemapcrawl.items.ValidationError`. What is wrong further down is in
-    ``errors`` only.
+    :exc:`~sitemapcrawl.items.ParseError` or :exc:`~sitemapcrawl.items.ValidationError`. Of several starts it is the first
+    that failed. What is wrong further down is in ``errors`` only.
     """
     run = _Run(url, settings, options)
     run.crawler.signals.connect(run.collect, signals.item_scraped)
@@ -90,7 +100,9 @@ async def crawl(url: str, *, settings: Mapping[str, Any] | None = None, raise_er
     return run.result
 
 
-def crawl_sync(url: str, *, settings: Mapping[str, Any] | None = None, raise_errors: bool = True, **options: Any) -> Result:
+def crawl_sync(
+    url: str | Sequence[str] = (), *, settings: Mapping[str, Any] | None = None, raise_errors: bool = True, **options: Any
+) -> Result:
     """Do what :func:`crawl` does, and return when it is done: for scripts, and for notebooks.
 
     Where an event loop runs in this thread already, the crawl has a thread with one of its own.
@@ -108,7 +120,9 @@ def crawl_sync(url: str, *, settings: Mapping[str, Any] | None = None, raise_err
     return _in_thread(run)
 
 
-def pages(url: str, *, settings: Mapping[str, Any] | None = None, raise_errors: bool = True, **options: Any) -> PageStream:
+def pages(
+    url: str | Sequence[str] = (), *, settings: Mapping[str, Any] | None = None, raise_errors: bool = True, **options: Any
+) -> PageStream:
     """Return an asynchronous iterator over the pages from *url*, which does not hold them.
 
     The crawl begins with the first page that is asked for, and goes no faster than pages are taken. Leaving the loop
@@ -183,7 +197,7 @@ class PageStream:
 class _Run:
     """One crawl: a crawler that is set up for it, and what it has found."""
 
-    def __init__(self, url: str, settings: Mapping[str, Any] | None, options: dict[str, Any]) -> None:
+    def __init__(self, url: str | Sequence[str], settings: Mapping[str, Any] | None, options: dict[str, Any]) -> None:
         self.result = Result(url)
         self._options = {"url": url, **options}
         project = Settings({**_SETTINGS, **(settings or {})})
@@ -205,13 +219,14 @@ class _Run:
         """Raise what is wrong with the options, or the reason for which the start could not be read."""
         spider: Any = self.crawler.spider
         if spider.config_errors:
-            raise ConfigError(self.result.url or None, "; ".join(error.message for error in spider.config_errors))
+            raise ConfigError(spider.options.url or None, "; ".join(error.message for error in spider.config_errors))
         if not raise_errors:
             return
         if spider.start_error is not None:
             raise spider.start_error
         if not spider.start_read:
-            raise NetworkError(self.result.url, "the crawl ended before the document was read")
+            call = next(iter(spider.calls.values()), None)
+            raise NetworkError(call.url if call else spider.options.url, "the crawl ended before the document was read")
 
     async def stop(self, task: asyncio.Task[None]) -> None:
         """Stop the crawl that *task* runs, and wait until it has stopped."""

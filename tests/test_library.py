@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -57,6 +58,26 @@ def test_all_at_once_from_a_script(web: MockWeb) -> None:
     ]
     assert result.stats["sitemapcrawl/pages"] == 3
     assert repr(result) == f"<Result of {ROOT}robots.txt: 3 pages, 4 sitemaps, 2 errors>"
+
+
+def test_several_starts(web: MockWeb, tmp_path: Path) -> None:
+    result = sitemapcrawl.crawl_sync([ROOT + "a.xml", ROOT + "b.xml"])
+    assert sorted((page.start, page.loc) for page in result.pages) == [
+        (ROOT + "a.xml", ROOT + "1"),
+        (ROOT + "a.xml", ROOT + "2"),
+        (ROOT + "b.xml", ROOT + "3"),
+    ]
+    assert repr(result) == "<Result of 2 starts: 3 pages, 0 sitemaps, 1 errors>"
+    with pytest.raises(NetworkError) as info:
+        sitemapcrawl.crawl_sync([ROOT + "a.xml", ROOT + "gone.xml", ROOT + "b.xml"])
+    assert info.value.url == ROOT + "gone.xml"
+    with pytest.raises(ConfigError, match="max_depth") as wrong:
+        sitemapcrawl.crawl_sync([ROOT + "a.xml", ROOT + "b.xml"], max_depth=0)
+    assert wrong.value.url is None
+    (tmp_path / "urls.txt").write_text(ROOT + "a.xml\n")
+    assert len(sitemapcrawl.crawl_sync(urls_file=str(tmp_path / "urls.txt")).pages) == 2
+    with pytest.raises(ConfigError, match="option url: it is missing"):
+        sitemapcrawl.crawl_sync()
 
 
 def test_any_number_of_times_and_together(web: MockWeb) -> None:
@@ -278,6 +299,24 @@ def test_to_pandas(web: MockWeb) -> None:
     assert list(result.to_pandas("errors").columns) == ["type", "url", "limit", "message"]
     with pytest.raises(ValueError):
         result.to_pandas("cheese")
+
+
+def test_what_a_data_frame_is_made_of(web: MockWeb, monkeypatch: pytest.MonkeyPatch) -> None:
+    # For where pandas is missing: it is large, and nothing of ours but this needs it.
+    monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=lambda rows, columns=None: (rows, columns)))
+    result = sitemapcrawl.crawl_sync(ROOT + "b.xml")
+    columns = ["loc", "lastmod", "changefreq", "priority", "images", "news", "videos", "alternates", "sitemap", "start"]
+    assert result.to_pandas() == ([{"loc": ROOT + "3", "lastmod": "2024-02", "sitemap": ROOT + "b.xml"}], columns)
+    assert result.to_pandas("sitemaps") == ([], ["loc", "lastmod", "sitemap", "start"])
+    rows, columns = result.to_pandas("errors")  # type: ignore[misc]
+    assert ([row["type"] for row in rows], columns) == (["validation"], ["type", "url", "limit", "message"])
+
+    class Titled:
+        def process_item(self, item: Any) -> Any:
+            return {"url": item.loc, "title": "One"}
+
+    own = sitemapcrawl.crawl_sync(ROOT + "b.xml", settings={"ITEM_PIPELINES": {Titled: 1}})
+    assert own.to_pandas() == ([{"url": ROOT + "3", "title": "One"}], None)
 
 
 def test_a_program_that_leaves_early_can_go_on_with_jobdir(tmp_path: Path) -> None:
