@@ -50,8 +50,7 @@ class BatchFeedExporter(FeedExporter):
         crawler.signals.connect(exporter.sitemaps_listed, sitemaps_listed)
         crawler.signals.connect(exporter.flush, documents_saving)
         crawler.signals.connect(exporter.resume, crawl_resumed)
-        if crawler.settings.get("JOBDIR"):
-            crawler.signals.connect(exporter._warn, signals.spider_opened)
+        crawler.signals.connect(exporter._warn, signals.spider_opened)
         return exporter
 
     def item_scraped(self, item: Any, spider: Spider) -> None:
@@ -169,7 +168,9 @@ class BatchFeedExporter(FeedExporter):
             cut_to_line(path)
         return slot
 
-    def _warn(self) -> None:
+    def _warn(self, spider: Spider) -> None:
+        if not getattr(spider, "keeps_journal", False):
+            return  # feeds are not continued: they are what they are in Scrapy
         for slot in self.slots:
             if not isinstance(slot.storage, FileFeedStorage):
                 problem = "it is stored when the crawl is closed"

@@ -156,6 +156,11 @@ class SitemapSpider(PageRequests):
             self.config_errors.append(ConfigError(self.options.url or None, problem))
 
     @property
+    def keeps_journal(self) -> bool:
+        """Whether the crawl can be resumed from a journal."""
+        return self._job_dir is not None
+
+    @property
     def start_read(self) -> bool:
         """Whether the documents of all starts were read to their end."""
         return self._ended > 0 and not self._failed and not self.calls
@@ -331,7 +336,10 @@ class SitemapSpider(PageRequests):
                 found += 1
         for request in [*queued, *reversed(stacked)]:
             assert scheduler is not None
+            # It was seen when it was put there first, and is not to be taken for its own double.
+            dont_filter, request.dont_filter = request.dont_filter, True
             scheduler.enqueue_request(request)
+            request.dont_filter = dont_filter
         return found
 
     # Responses

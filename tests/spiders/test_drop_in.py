@@ -419,6 +419,51 @@ def test_a_spider_needs_a_name_of_its_own() -> None:
     assert SitemapSpider.name == "sitemap"
 
 
+class OwnRequestsSpider(SitemapSpider):
+    """Pages are the items, beside which the spider requests something of its own."""
+
+    name = "own-requests"
+    sitemap_urls = [ROOT + "sitemap.xml"]
+    max_urls = 2
+    max_concurrency = 1
+
+    async def start(self) -> Any:
+        async for request in super().start():
+            yield request
+        for number in range(10):
+            yield Request(f"{ROOT}other-page?{number}", self.parse_other)
+
+    def parse_other(self, response: Any) -> Any:
+        return {"other": response.url}
+
+
+@pytest.mark.parametrize("stored", [False, True], ids=["in memory", "on disk"])
+def test_requests_of_a_subclass_are_not_lost_when_a_limit_is_reached(stored: bool, tmp_path: Path) -> None:
+    with MockWeb(WEB, lambda url: Answer(b"other")) as web:
+        run = Run(OwnRequestsSpider, web, {"JOBDIR": str(tmp_path)} if stored else {})
+    assert run.stats["sitemapcrawl/limits/max_urls"] == 1
+    assert len([item for item in run.items if isinstance(item, dict)]) == 10
+
+
+class InstanceSpider(SitemapSpider):
+    name = "instance"
+
+    def __init__(self, part: str, *args: Any, **kwargs: Any) -> None:
+        self.sitemap_urls = [f"{ROOT}sitemap.xml"]
+        self.sitemap_rules = [(f"/{part}/", self.parse_part)]
+        super().__init__(*args, **kwargs)
+
+    def parse_part(self, response: Any) -> Any:
+        return {"url": response.url}
+
+
+def test_attributes_may_be_those_of_an_instance() -> None:
+    with MockWeb(WEB) as web:
+        run = Run(InstanceSpider, web, part="category")
+    assert run.items == [{"url": ROOT + "category/1"}]
+    assert run.crawler.settings.getbool("COOKIES_ENABLED")  # as for every spider that requests pages
+
+
 PAGES = 50_000
 
 
@@ -622,7 +667,7 @@ def test_a_request_for_a_sitemap_that_a_subclass_makes_is_a_start() -> None:
     assert run.exit_status == 0
 
 
-def test_with_jobdir_all_documents_are_read_again_and_pages_are_not(tmp_path: Path) -> None:
+def test_with_jobdir_all_documents_are_read_again_and_pages_are_not(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     class Spider(SimplestSpider):
         name = "jobdir"
         sitemap_urls = [ROOT + "robots.txt"]
@@ -632,9 +677,11 @@ def test_with_jobdir_all_documents_are_read_again_and_pages_are_not(tmp_path: Pa
         custom_settings = {"CLOSESPIDER_ITEMCOUNT": 0}
 
     with MockWeb(WEB) as web:
-        first = Run(Spider, web, {"JOBDIR": str(tmp_path)})
-        second = Run(Again, web, {"JOBDIR": str(tmp_path)})
+        settings = {"JOBDIR": str(tmp_path / "job"), "FEEDS": {str(tmp_path / "items.json"): {"format": "json"}}}
+        first = Run(Spider, web, settings)
+        second = Run(Again, web, settings)
     assert (first.exit_status, second.exit_status) == (1, 0)
+    assert "is not whole" not in caplog.text  # the feeds are those of Scrapy
     titles = sorted(item["title"] for item in first.items + second.items)
     assert titles == ["about", "blog/1", "category/1", "product/1", "product/2", "shop/1"]
-    assert not (tmp_path / "sitemapcrawl.sqlite").exists()
+    assert not (tmp_path / "job/sitemapcrawl.sqlite").exists()
