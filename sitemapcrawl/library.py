@@ -211,8 +211,12 @@ class _Run:
 
     async def run(self) -> None:
         _check_loop()
-        with _Quiet():
-            await self.crawler.crawl_async(**self._options)
+        try:
+            with _Quiet():
+                await self.crawler.crawl_async(**self._options)
+        finally:  # also where the loop comes to its end first, and the spider is not closed
+            if self.crawler.spider is not None:
+                self.crawler.spider.end_threads()  # type: ignore[attr-defined]
         self.result.stats = dict(self.crawler.stats.get_stats())
 
     def check(self, *, raise_errors: bool) -> None:
@@ -237,11 +241,17 @@ class _Run:
                 self._room.set()
                 spider: Any = self.crawler.spider
                 spider.abandon()
-                await self.crawler.stop_async()
+                stopping = asyncio.ensure_future(self.crawler.stop_async())
+                # A loop that comes to its end cancels all tasks, those of the engine too: there may be nothing to wait for.
+                await asyncio.wait([task, stopping], return_when=asyncio.FIRST_COMPLETED)
+                if not stopping.done() and task.cancelled():
+                    stopping.cancel()
+                await asyncio.wait([task, stopping])
                 break
             await asyncio.sleep(0.01)  # it is being set up
         await asyncio.wait([task])
-        task.exception()  # nobody waits for it any more
+        if not task.cancelled():
+            task.exception()  # nobody waits for it any more
 
     # Handlers. Scrapy holds them by weak references only, which the methods of this object do not outlive.
 

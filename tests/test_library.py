@@ -197,6 +197,30 @@ def test_a_break_stops_the_crawl(web: MockWeb) -> None:
     assert len(web.requested) < 100
 
 
+def test_a_loop_that_ends_right_after_a_break_comes_to_its_end(web: MockWeb) -> None:
+    web.answer = lambda url: Answer(WEB[ROOT + "large.xml"].encode())
+    web.pages[ROOT + "many.xml"] = index(*(f"/m{number}.xml" for number in range(20)))
+    done = program(
+        web,
+        """
+        import asyncio, threading, time
+        import sitemapcrawl
+
+        async def first():
+            async for page in sitemapcrawl.pages("http://example.com/many.xml"):
+                return page
+
+        for _ in range(3):
+            print(asyncio.run(first()) is not None)
+        until = time.monotonic() + 5
+        while threading.active_count() > 1 and time.monotonic() < until:
+            time.sleep(0.01)
+        print(threading.active_count())
+        """,
+    )
+    assert done.stdout.split() == ["True", "True", "True", "1"]
+
+
 def test_a_crawl_that_nobody_iterates_over_is_not_begun(web: MockWeb) -> None:
     async def unused() -> None:
         async with sitemapcrawl.pages(ROOT + "a.xml"):

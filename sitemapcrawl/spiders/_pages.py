@@ -42,7 +42,7 @@ PAGE = "sitemapcrawl_page"  # the request meta key with the entry of the page, p
 
 # Attributes of the spider itself, which a subclass would break unawares.
 _RESERVED = {
-    "abandon", "admit", "calls", "comes_to_an_end", "config_errors", "count", "deliver", "failed", "journal",
+    "abandon", "admit", "calls", "comes_to_an_end", "config_errors", "count", "deliver", "end_threads", "failed", "journal",
     "keeps_journal", "known", "leave_out_sitemaps", "options", "reach", "record", "report", "requests_pages", "start_error",
     "start_read", "takes_starts",
 }  # fmt: skip

@@ -139,8 +139,9 @@ class SitemapSpider(PageRequests):
         # thread that it was opened in: one that lxml reads partly in one and partly in another has names from the
         # dictionaries of both, and the process dies when it is freed.
         self._readers: asyncio.Queue[ThreadPoolExecutor] = asyncio.Queue()
-        for _ in range(_READERS):
-            self._readers.put_nowait(ThreadPoolExecutor(1, "sitemapcrawl-reader"))
+        self._threads = [ThreadPoolExecutor(1, "sitemapcrawl-reader") for _ in range(_READERS)]
+        for thread in self._threads:
+            self._readers.put_nowait(thread)
         self._findings: FindingsFile | None = None
 
     def _open_findings(self) -> None:
@@ -780,8 +781,7 @@ class SitemapSpider(PageRequests):
 
     def _finish(self, reason: str) -> None:
         """Record what is known only now: that the crawl was cut short, and the sitemaps that were listed."""
-        while not self._readers.empty():
-            self._readers.get_nowait().shutdown(wait=False)
+        self.end_threads()
         if self._findings is not None:
             self._findings.close()
         if not self.config_errors:
@@ -800,6 +800,11 @@ class SitemapSpider(PageRequests):
             self._let_go(call)
         if reason != "finished" and self.options.several and not self._exhausted:
             logger.warning("The crawl was cut short after %s starts; the others were not begun", f"{self._started:,}")
+
+    def end_threads(self) -> None:
+        """Let go of the threads that read."""
+        for thread in self._threads:
+            thread.shutdown(wait=False)
 
     def _under_way(self) -> dict[int, list[str]]:
         """Return, by call, the URLs of the documents that were to be tried again or redirected, but for those of starts."""
