@@ -60,6 +60,13 @@ SITEMAPCRAWL_SITEMAP_STYLESHEET = None  # URL of an XSL stylesheet that a sitema
 FEEDS_EXTENSION = "scrapy.extensions.feedexport.FeedExporter"
 BATCH_FEEDS_EXTENSION = "sitemapcrawl.extensions.feeds.BatchFeedExporter"
 
+RETRY_MIDDLEWARE = "scrapy.downloadermiddlewares.retry.RetryMiddleware"
+PATIENT_RETRY_MIDDLEWARE = "sitemapcrawl.downloadermiddlewares.retry.PatientRetryMiddleware"
+
+# A project that names one of Scrapy's components has its own idea of what is to do its work: ours would be a second one,
+# which writes each file twice, or tries again what theirs has given up on.
+_REPLACED = {FEEDS_EXTENSION: BATCH_FEEDS_EXTENSION, RETRY_MIDDLEWARE: PATIENT_RETRY_MIDDLEWARE}
+
 SCRAPY_SETTINGS: dict[str, Any] = {
     "SCHEDULER": "sitemapcrawl.scheduler.JournalScheduler",
     "DOWNLOADER": "sitemapcrawl.downloader.BoundedDownloader",
@@ -82,8 +89,8 @@ SCRAPY_SETTINGS: dict[str, Any] = {
     },
     "DOWNLOADER_MIDDLEWARES": {
         "sitemapcrawl.downloadermiddlewares.admission.AdmissionMiddleware": 50,
-        "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,
-        "sitemapcrawl.downloadermiddlewares.retry.PatientRetryMiddleware": 550,
+        RETRY_MIDDLEWARE: None,
+        PATIENT_RETRY_MIDDLEWARE: 550,
         "sitemapcrawl.downloadermiddlewares.body.BodyMiddleware": 595,
     },
     # What a document or a redirect names is fetched over http and https, and over nothing else.
@@ -144,13 +151,19 @@ def apply(settings: Any, *, pages: bool = False) -> None:
         priority = settings.getpriority(name) or 0
         if isinstance(value, dict):
             present = settings.getdict(name)
-            if FEEDS_EXTENSION in present and BATCH_FEEDS_EXTENSION not in present:
-                # The project has its own idea of what exports feeds. Two would write each file twice.
-                value = {key: own for key, own in value.items() if key != BATCH_FEEDS_EXTENSION}
+            names = {_path(component) for component in present}
+            for theirs, ours in _REPLACED.items():
+                if theirs in names and ours not in names:
+                    value = {key: own for key, own in value.items() if key not in (theirs, ours)}
             # Above what is there already: a CrawlerProcess sets that again, at its own priority, when the crawl starts.
             settings.set(name, {**value, **present}, priority=max(priority, ADDON_PRIORITY) + 1)
         elif priority <= ADDON_PRIORITY:
             settings.set(name, value, priority=ADDON_PRIORITY)
+
+
+def _path(component: Any) -> Any:
+    """Return the import path of a *component*, which settings name by that or by the class itself."""
+    return f"{component.__module__}.{component.__qualname__}" if isinstance(component, type) else component
 
 
 def leave_out_idle(settings: Any) -> None:

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+from scrapy.downloadermiddlewares.retry import RetryMiddleware
 from scrapy.settings import Settings
 from scrapy.utils.misc import load_object
 
@@ -33,3 +37,15 @@ def test_applied_twice_is_applied_once() -> None:
     once = settings.copy_to_dict()
     default_settings.apply(settings)
     assert settings.copy_to_dict() == once
+
+
+@pytest.mark.parametrize("component", [RetryMiddleware, "scrapy.downloadermiddlewares.retry.RetryMiddleware"])
+@pytest.mark.parametrize("order", [None, 600])
+def test_a_project_that_says_what_tries_again_is_left_alone(component: Any, order: int | None) -> None:
+    given = {component: order, "mine.Retry": 550}
+    settings = Settings({"DOWNLOADER_MIDDLEWARES": given})
+    default_settings.apply(settings)
+    middlewares = settings.getdict("DOWNLOADER_MIDDLEWARES")
+    assert default_settings.PATIENT_RETRY_MIDDLEWARE not in middlewares
+    assert {name: middlewares[name] for name in given} == given
+    assert middlewares["sitemapcrawl.downloadermiddlewares.body.BodyMiddleware"] == 595
