@@ -192,6 +192,19 @@ OPTIONS: tuple[Option, ...] = (
 )
 
 
+def _number(least: float) -> Callable[[Any], float]:
+    def parse(value: Any) -> float:
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = -1
+        if isinstance(value, bool) or not least <= number < float("inf"):
+            raise ValueError(f"expected a number of {least:g} or more")
+        return number
+
+    return parse
+
+
 def _seconds(value: Any) -> list[float]:
     """Return the numbers of a list, or of a text with commas between them."""
     found = value.split(",") if isinstance(value, str) else value
@@ -237,6 +250,9 @@ SETTINGS: dict[str, Callable[[Any], Any]] = {
     "SITEMAPCRAWL_TIMEOUT_RETRIES": _seconds,
     "SITEMAPCRAWL_PROGRESS_ENABLED": _boolean,
     "SITEMAPCRAWL_SUMMARY_ERRORS": _whole(0),
+    "SITEMAPCRAWL_WORKER": _text,  # the spider of a cluster looks at it closer
+    "SITEMAPCRAWL_LEASE": _number(0.1),
+    "SITEMAPCRAWL_MAX_ATTEMPTS": _number(1),
     "SITEMAPCRAWL_SITEMAP_FIELDS": _fields,
     "SITEMAPCRAWL_SITEMAP_BASE_URL": _base_url,
     "SITEMAPCRAWL_SITEMAP_STYLESHEET": _stylesheet,

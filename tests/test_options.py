@@ -178,6 +178,8 @@ def test_setting_is_read(name: str, value: object, expected: object) -> None:
         ("TIMEOUT_RETRIES", 10),
         ("PROGRESS_ENABLED", "maybe"),
         ("SUMMARY_ERRORS", -1),
+        ("LEASE", "soon"),
+        ("MAX_ATTEMPTS", 0),
         ("SITEMAP_FIELDS", "loc"),
         ("SITEMAP_FIELDS", {"address": "url"}),
         ("SITEMAP_BASE_URL", "example.com"),
