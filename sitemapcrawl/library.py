@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _SETTINGS = {"SITEMAPCRAWL_PROGRESS_ENABLED": False, "STATS_DUMP": False, "LOGSTATS_INTERVAL": 0}
 _KINDS: dict[str, Any] = {"pages": Page, "sitemaps": SitemapEntry, "errors": SitemapError}
-_ERROR_FIELDS = ("type", "url", "limit", "message")
+_ERROR_FIELDS = ("type", "url", "limit", "message", "start", "attempt")
 
 
 @dataclass(slots=True)

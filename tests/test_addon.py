@@ -171,6 +171,11 @@ def test_spider_of_the_project_that_requests_pages(project: Project) -> None:
     assert sorted(record["loc"] for record in project.records()) == [ROOT + "1", ROOT + "2"]
 
 
+def test_shell_takes_the_spider(project: Project) -> None:
+    done = project.scrapy("shell", "--spider=pages", "-c", "response.css('h1::text').get()", ROOT + "1")
+    assert done.stdout.strip() == "1"
+
+
 def test_exit_status_with_our_commands(project: Project) -> None:
     missing = ("crawl", "sitemap", "-a", "url=http://example.com/gone.xml")
     project.scrapy(*missing)

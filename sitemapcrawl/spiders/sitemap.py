@@ -96,23 +96,27 @@ class SitemapSpider(PageRequests):
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         spider, given = cls.create(crawler, args, kwargs)
+        settings = crawler.settings
+        if settings.frozen:  # scrapy shell makes a crawler before it makes the spider, which only says how to fetch then
+            settings = settings.copy()
+            settings.frozen = False
         # Not in update_settings(), as the rules of a subclass may be those of an instance.
-        default_settings.apply(crawler.settings, pages=spider.requests_pages)
-        wrong_settings = check_settings(crawler.settings)
-        spider.options, spider.config_errors = parse_options(given, crawler.settings, starts=cls.takes_starts)
+        default_settings.apply(settings, pages=spider.requests_pages)
+        wrong_settings = check_settings(settings)
+        spider.options, spider.config_errors = parse_options(given, settings, starts=cls.takes_starts)
         spider.config_errors += wrong_settings
-        spider.config_errors += add_feeds(crawler.settings, spider.options)
+        spider.config_errors += add_feeds(settings, spider.options)
         spider.prepare_pages()
         if not spider.requests_pages:
-            set_from_options(crawler.settings, spider.options)
-        spider._prepare(crawler.settings)
+            set_from_options(settings, spider.options)
+        spider._prepare(settings)
         spider._open_findings()
         if spider.config_errors:
-            keep_error_feeds(crawler.settings)
+            keep_error_feeds(settings)
         crawler.signals.connect(spider._room.set, signals.scheduler_empty)
         crawler.signals.connect(spider._last_items, pipelines_closing)
         crawler.signals.connect(spider._finish, signals.spider_closed)
-        if not knows_batches(crawler.settings):
+        if not knows_batches(settings):
             crawler.signals.connect(spider._deliver_late, signals.spider_idle)
         return spider
 

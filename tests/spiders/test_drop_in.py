@@ -464,6 +464,14 @@ def test_attributes_may_be_those_of_an_instance() -> None:
     assert run.crawler.settings.getbool("COOKIES_ENABLED")  # as for every spider that requests pages
 
 
+@pytest.mark.parametrize("spider", [SitemapSpider, SimplestSpider])
+def test_spider_is_made_where_settings_are_frozen(spider: type[SitemapSpider]) -> None:
+    # So does scrapy shell. Nothing is crawled then.
+    crawler = Crawler(spider, Settings({"TWISTED_REACTOR_ENABLED": False}))
+    crawler._apply_settings()
+    assert crawler._create_spider().name == spider.name
+
+
 PAGES = 50_000
 
 
