@@ -123,6 +123,7 @@ SCRAPY_SETTINGS: dict[str, Any] = {
 
 # What is left of them for a spider that requests pages: all others would be about the pages, too.
 PAGES_SETTINGS: dict[str, Any] = {
+    "DUPEFILTER_CLASS": "sitemapcrawl.dupefilter.PageDupeFilter",
     "EXTENSIONS": SCRAPY_SETTINGS["EXTENSIONS"],
     "DOWNLOADER_MIDDLEWARES": {
         name: value for name, value in SCRAPY_SETTINGS["DOWNLOADER_MIDDLEWARES"].items() if "retry" not in name.lower()

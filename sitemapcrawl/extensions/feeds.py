@@ -50,7 +50,7 @@ class BatchFeedExporter(FeedExporter):
         crawler.signals.connect(exporter.sitemaps_listed, sitemaps_listed)
         crawler.signals.connect(exporter.flush, documents_saving)
         crawler.signals.connect(exporter.resume, crawl_resumed)
-        crawler.signals.connect(exporter._warn, signals.spider_opened)
+        crawler.signals.connect(exporter._opened, signals.spider_opened)
         return exporter
 
     def item_scraped(self, item: Any, spider: Spider) -> None:
@@ -168,7 +168,16 @@ class BatchFeedExporter(FeedExporter):
             cut_to_line(path)
         return slot
 
-    def _warn(self, spider: Spider) -> None:
+    def _cut_half_lines(self) -> None:
+        """Remove half a line that a kill has left in a file that is appended to, or the next one would be glued to it."""
+        for slot in self.slots:
+            path = _path(slot)
+            if path is not None and slot.format in _LINES and getattr(slot.storage, "write_mode", "") == "ab":
+                cut_to_line(path)
+
+    def _opened(self, spider: Spider) -> None:
+        if getattr(spider, "resumes_pages", False):
+            self._cut_half_lines()
         if not getattr(spider, "keeps_journal", False):
             return  # feeds are not continued: they are what they are in Scrapy
         for slot in self.slots:

@@ -23,8 +23,10 @@ from scrapy.http import Response
 
 from sitemapcrawl import default_settings
 from sitemapcrawl.downloadermiddlewares.admission import ADMITTED
+from sitemapcrawl.dupefilter import PAGE, PageDupeFilter
 from sitemapcrawl.options import OPTIONS
 from sitemapcrawl.protocol.records import Page, SitemapEntry, set_fields
+from sitemapcrawl.signals import documents_saving
 from sitemapcrawl.spiders._reading import key_of
 
 if TYPE_CHECKING:
@@ -38,13 +40,13 @@ if TYPE_CHECKING:
     from sitemapcrawl.spiders._reading import DocumentReading
 
 RUN = "sitemapcrawl_run"  # the request meta key that tells the requests of this crawl from those of one before it
-PAGE = "sitemapcrawl_page"  # the request meta key with the entry of the page, plain values that can be stored
+_NOTE_INTERVAL = 1.0  # seconds between two times that pages are written down as done, where JOBDIR is set
 
 # Attributes of the spider itself, which a subclass would break unawares.
 _RESERVED = {
     "abandon", "admit", "calls", "comes_to_an_end", "config_errors", "count", "deliver", "end_threads", "failed", "journal",
-    "keeps_journal", "known", "leave_out_sitemaps", "options", "reach", "record", "report", "requests_pages", "start_error",
-    "start_read", "takes_starts",
+    "keeps_journal", "known", "leave_out_sitemaps", "options", "reach", "record", "report", "requests_pages",
+    "resumes_pages", "start_error", "start_read", "takes_starts",
 }  # fmt: skip
 # The modules of the spiders that are the project's own, and of nobody who subclasses them.
 _OURS = {"sitemapcrawl.spiders.sitemap", "sitemapcrawl.cluster.spiders"}
@@ -172,6 +174,9 @@ class PageRequests(Spider):
         self.waiting_pages = WaitingRequests()
         self.waiting_documents: deque[tuple[Call, str, int, Request | None]] = deque()
         self._makes_requests = cls.sitemap_request is not PageRequests.sitemap_request
+        self._sent: set[Request] = set()
+        self._dupe_filter: PageDupeFilter | None = None
+        self._noting: asyncio.Future[None] | None = None
         self._open_documents = self._held_bytes = self._largest = 0
         settings = self.settings
         name = "SITEMAPCRAWL_WAITING_PAGES"
@@ -182,6 +187,8 @@ class PageRequests(Spider):
             self.crawler.signals.connect(self._page_scheduled, signals.request_scheduled)
             self.crawler.signals.connect(self.page_sent, signals.request_dropped)
             self.crawler.signals.connect(self._idle, signals.spider_idle)
+            self.crawler.signals.connect(self._begin_notes, signals.spider_opened)
+            self.crawler.signals.connect(self._end_notes, signals.spider_closed)
 
     # Requests for documents, where pages are requested. They wait here and not in the scheduler: it may have them before
     # pages in its order, and a document that waits to be read, while the one that is read waits for room, is memory.
@@ -255,6 +262,8 @@ class PageRequests(Spider):
         """Note that a request that is not for a document has left the scheduler, or has not got there."""
         if self.requests_pages and PAGE in request.meta:
             self.waiting_pages.discard(request)
+            if self._dupe_filter is not None:
+                self._sent.add(request)
             self.release_documents()
 
     def _page_scheduled(self, request: Request) -> None:
@@ -262,6 +271,41 @@ class PageRequests(Spider):
         entry = request.meta.get(PAGE)
         if entry is not None:
             self.waiting_pages.add(request, entry.get("sitemap"))
+            if self._dupe_filter is not None:
+                self._dupe_filter.begun(request)
+
+    # Pages that are done, where JOBDIR is set
+
+    def _begin_notes(self) -> None:
+        dupe_filter = getattr(self.crawler.engine.scheduler, "df", None)
+        if isinstance(dupe_filter, PageDupeFilter) and dupe_filter.keeps_pages:
+            self._dupe_filter = dupe_filter
+            self._noting = asyncio.ensure_future(self._note_now_and_then())
+
+    @property
+    def resumes_pages(self) -> bool:
+        """Whether the crawl was begun before, and may have been killed."""
+        return self._dupe_filter is not None and self._dupe_filter.resumed
+
+    async def _note_now_and_then(self) -> None:
+        while True:
+            await asyncio.sleep(_NOTE_INTERVAL)
+            await self._note_done()
+
+    async def _note_done(self) -> None:
+        """Write down the pages that are done, after what they gave."""
+        slot = self.crawler.engine._slot  # a request is there until its items are through the pipelines
+        assert self._dupe_filter is not None
+        ended = [request for request in self._sent if slot is None or request not in slot.inprogress]
+        self._sent.difference_update(ended)
+        if pages := [page for request in ended if (page := self._dupe_filter.ended(request)) is not None]:
+            await self.crawler.signals.send_catch_log_async(documents_saving)
+            if not self._is_closing():
+                self._dupe_filter.write(pages)
+
+    def _end_notes(self) -> None:
+        if self._noting is not None:
+            self._noting.cancel()
 
     def _forget_dropped(self) -> None:
         """Let go of requests that some component dropped, if there are any: an exception may hold on to them."""

@@ -7,8 +7,10 @@ import gc
 import json
 import linecache
 import re
+import subprocess
 import sys
 import textwrap
+import time
 from datetime import datetime
 from pathlib import Path
 from types import ModuleType
@@ -693,3 +695,49 @@ def test_with_jobdir_all_documents_are_read_again_and_pages_are_not(tmp_path: Pa
     titles = sorted(item["title"] for item in first.items + second.items)
     assert titles == ["about", "blog/1", "category/1", "product/1", "product/2", "shop/1"]
     assert not (tmp_path / "job/sitemapcrawl.sqlite").exists()
+
+
+KILLED = """
+import asyncio, sys
+from scrapy.crawler import Crawler
+from scrapy.settings import Settings
+from sitemapcrawl.spiders import SitemapSpider, _pages
+
+_pages._NOTE_INTERVAL = 0.1
+
+class Spider(SitemapSpider):
+    name = "killed"
+    sitemap_urls = ["http://www.example.com/many.xml"]
+
+    def parse(self, response):
+        return {"url": response.url}
+
+feeds = {"items.jsonl": {"format": "jsonlines"}}
+settings = {"JOBDIR": "job", "FEEDS": feeds, "CONCURRENT_REQUESTS_PER_DOMAIN": 4, "TWISTED_REACTOR_ENABLED": False}
+asyncio.run(Crawler(Spider, Settings(settings)).crawl_async())
+"""
+
+
+def test_no_page_is_lost_when_the_process_is_killed(tmp_path: Path) -> None:
+    pages = {ROOT + "many.xml": urlset(*(f"/many/{number}" for number in range(60)))}
+    command = [sys.executable, "-c", KILLED]
+    with MockWeb(pages, lambda url: Answer(b"page", delay=0.03)) as web:
+        environment = {"PYTHONPATH": str(Path(__file__).parents[2]), "http_proxy": web.address, "PATH": ""}
+        with subprocess.Popen(command, cwd=tmp_path, env=environment) as process:
+            until = time.monotonic() + 30
+            while len(web.requested) < 40 and time.monotonic() < until:
+                time.sleep(0.01)
+            process.kill()
+            process.wait()
+        with (tmp_path / "items.jsonl").open("a") as feed:
+            feed.write('{"url": "half')  # as a full buffer may be written out
+        before = len(set(web.requested))
+        subprocess.run(command, cwd=tmp_path, env=environment, timeout=60, check=True)
+    assert before < 61
+    lines = (tmp_path / "items.jsonl").read_text().splitlines()
+    assert {json.loads(line)["url"] for line in lines} == pages_of(60)
+    assert len(web.requested) < 61 + 35  # what was done is not requested again
+
+
+def pages_of(count: int) -> set[str]:
+    return {f"{ROOT}many/{number}" for number in range(count)}
