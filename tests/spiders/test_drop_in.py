@@ -271,6 +271,14 @@ def test_example_of_a_spider_that_filters() -> None:
     assert result.locations == [ROOT + "product/1"]
 
 
+def test_example_of_a_spider_that_makes_requests() -> None:
+    lastmods = LASTMODS.replace("2010", "2024")
+    with MockWeb({**WEB, ROOT + "robots.txt": "Sitemap: /s.xml", ROOT + "s.xml": lastmods}) as web:
+        run = Run(spider_of("docs/in-your-project.md", "RecentProductsSpider"), web)
+    assert run.items == [{"url": ROOT + "product/1", "changed": "2024-01-01"}]
+    assert web.headers[-1]["Referer"] == ROOT + "s.xml"
+
+
 def test_examples_of_programs() -> None:
     with MockWeb(WEB) as web, proxy(web.address):
         programs = [
