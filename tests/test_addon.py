@@ -188,6 +188,9 @@ def test_exit_status_with_our_commands(project: Project) -> None:
     assert "setting SITEMAPCRAWL_BATCH_SIZE: 'abc' is wrong" in done.stderr
     assert "setting SITEMAPCRAWL_MEMORY_TARGET: '1GB' is wrong" in done.stderr
     assert "Traceback" not in done.stderr
+    done = project.scrapy(*CRAWL, "-s", "TWISTED_REACTOR=twisted.internet.selectreactor.SelectReactor", status=2)
+    assert "TWISTED_REACTOR: 'twisted.internet.selectreactor.SelectReactor' is wrong" in done.stderr
+    assert "Traceback" not in done.stderr
     project.scrapy("crawl", "other")
 
 

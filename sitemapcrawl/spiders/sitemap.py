@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from scrapy import Request, signals
 from scrapy.exceptions import DontCloseSpider
-from scrapy.utils.asyncio import run_in_thread
+from scrapy.utils.asyncio import is_asyncio_available, run_in_thread
 from scrapy.utils.job import job_dir
 from twisted.python.failure import Failure
 
@@ -179,6 +179,9 @@ class SitemapSpider(PageRequests):
         kept = settings.getdict("FEEDS") or settings.getdict("ITEM_PIPELINES") or getattr(self.crawler, "keeps_items", False)
         if not kept and not self.requests_pages and not self.config_errors:
             logger.warning("There is neither a feed nor a pipeline: pages are counted, not kept. -O urls.jsonl keeps them.")
+        if not is_asyncio_available():
+            problem = f"setting TWISTED_REACTOR: {settings['TWISTED_REACTOR']!r} is wrong, expected that of asyncio, the default"
+            self.config_errors.append(ConfigError(None, problem))
         remaining = starts(options)
         if not self.config_errors and self._job_dir:
             await self._open_journal(remaining)
