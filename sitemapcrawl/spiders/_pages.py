@@ -13,9 +13,9 @@ import re
 import weakref
 from collections import Counter, deque
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
+import msgspec
 from scrapy import Request, Spider, signals
 from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
 from scrapy.exceptions import DontCloseSpider, IgnoreRequest
@@ -369,9 +369,10 @@ class PageRequests(Spider):
             source="robotstxt" if robots else "sitemapindex",
             response=response,
         )
-        if made is not None:
+        if _is_request(made):
             reading.requests.setdefault(key_of(record.loc), made)
-        return made is not None
+            return True
+        return False
 
     def _requests_for(self, entry: dict[str, Any], response: Response) -> Iterator[Request]:
         urls = [entry["loc"]] if entry.get("loc") else []
@@ -385,7 +386,7 @@ class PageRequests(Spider):
             if callback is None:
                 continue
             request = self.sitemap_request(url, callback, entry, source="urlset", response=response)
-            if request is not None:
+            if _is_request(request):
                 page = request.meta.setdefault(PAGE, dict(entry))
                 if _takes_page(request.callback or self.parse):
                     request.cb_kwargs.setdefault("page", page)
@@ -417,7 +418,10 @@ class PageRequests(Spider):
         finished = ""
         try:
             async for entry in source.read(body, url, robots):
-                found.append(entry if isinstance(entry, SitemapEntry) else page_of(entry, url))
+                if isinstance(entry, SitemapEntry):
+                    found.append(entry)
+                elif entry.get("loc"):
+                    found.append(page_of(entry, url))
                 if len(found) >= self._batch_size:
                     finished, found = await reading.take(found), []
                     if finished or self._is_over(call):
@@ -507,11 +511,11 @@ def entry_of(record: Page | SitemapEntry) -> Entry:
 
 def page_of(entry: dict[str, Any], sitemap: str) -> Page:
     """Return the record of *entry*, which a filter may have changed or made."""
-    loc, lastmod = entry["loc"], entry.get("lastmod")
     record = getattr(entry, "record", None)
-    if type(record) is not Page:
-        return Page(loc, lastmod, sitemap=sitemap)
-    return record if (loc, lastmod) == (record.loc, record.lastmod) else replace(record, loc=loc, lastmod=lastmod)
+    if type(record) is Page and entry == entry_of(record):
+        return record
+    values = {name: value for name, value in entry.items() if value not in (None, (), [])}
+    return msgspec.convert({"sitemap": sitemap, **values}, Page, strict=False)
 
 
 def sitemap_of(entry: dict[str, Any], sitemap: str) -> SitemapEntry:
@@ -573,6 +577,13 @@ def _as_made(request: Request, made: Request) -> Request:
         callback=request.callback, errback=request.errback, cb_kwargs=request.cb_kwargs, dont_filter=True,
         headers=headers, meta=meta,
     )  # fmt: skip
+
+
+def _is_request(made: object) -> TypeGuard[Request]:
+    """Tell a request that a hook has made from the ``None`` of one that makes none."""
+    if made is not None and not isinstance(made, Request):
+        raise TypeError(f"sitemap_request() returned {type(made).__name__}, expected a Request or None")
+    return made is not None
 
 
 def _takes_page(callback: Callable[..., Any]) -> bool:

@@ -403,6 +403,46 @@ def test_without_rules_and_parse_pages_are_the_items_and_the_filter_works() -> N
     assert result.exit_status == 0
 
 
+class ChangedItemsSpider(SitemapSpider):
+    name = "changed-items"
+    url = ROOT + "lastmods.xml"
+
+    def sitemap_filter(self, entries: Any) -> Any:
+        yield {"loc": ROOT + "new", "images": [{"loc": ROOT + "new.png"}], "mine": 1}
+        for entry in entries:
+            if entry["loc"].endswith("/1"):
+                yield {**entry, "priority": "0.9", "alternates": []}
+            else:
+                del entry["loc"]  # one without a location is dropped, as in Scrapy
+                yield entry
+
+
+def test_where_pages_are_the_items_they_are_what_the_filter_yields() -> None:
+    with MockWeb({**WEB, ROOT + "lastmods.xml": LASTMODS}) as web:
+        result = crawl(web, spider=ChangedItemsSpider)
+    sitemap = ROOT + "lastmods.xml"
+    assert result.pages == [
+        {"loc": ROOT + "new", "images": [{"loc": ROOT + "new.png"}], "sitemap": sitemap},
+        {"loc": ROOT + "product/1", "lastmod": "2010-01-01", "priority": 0.9, "sitemap": sitemap},
+    ]
+    assert result.errors == []
+
+
+@pytest.mark.parametrize("source_of_the_fault", ["sitemapindex", "urlset"])
+def test_a_hook_that_returns_no_request_is_told(source_of_the_fault: str) -> None:
+    class Spider(SimplestSpider):
+        name = "no-request"
+        sitemap_urls = [ROOT + "sitemap_index.xml"]
+
+        def sitemap_request(self, loc: str, *arguments: Any, source: str, **context: Any) -> Any:
+            return loc if source == source_of_the_fault else super().sitemap_request(loc, *arguments, source=source, **context)
+
+    with MockWeb(WEB) as web:
+        run = Run(Spider, web)
+    assert run.items == []
+    assert run.stats["sitemapcrawl/errors/parse"] == (1 if source_of_the_fault == "sitemapindex" else 2)
+
+
 def test_options_come_from_arguments_then_the_class_then_settings() -> None:
     class Spider(SimplestSpider):
         name = "options"
