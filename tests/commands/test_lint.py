@@ -1,15 +1,19 @@
-"""``scrapy lint`` in a process of its own. What it finds is tested elsewhere."""
+"""``scrapy lint``, mostly in a process of its own. What it finds is tested elsewhere."""
 
 from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
-import time
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from scrapy.cmdline import execute
+from scrapy.settings import Settings
 
 PROJECT = Path(__file__).parent.parent.parent
 HEAD = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
@@ -96,9 +100,18 @@ def test_options_may_stand_anywhere(bad: str, good: str) -> None:
     ],
 )
 def test_wrong_usage(arguments: list[str], message: str, bad: str) -> None:
-    done = run(*(bad if argument == "FILE" else argument for argument in arguments))
+    command = ["scrapy", "lint", *(bad if argument == "FILE" else argument for argument in arguments)]
+    # In this process, as ``scrapy`` does.
+    with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as errors, pytest.raises(SystemExit) as caught:
+        execute(command, Settings({"COMMANDS_MODULE": "sitemapcrawl.commands"}))
+    assert (caught.value.code, out.getvalue()) == (2, "")
+    assert message in errors.getvalue()
+
+
+def test_wrong_usage_shows_no_traceback(bad: str) -> None:
+    done = run("--format", "xml", bad)
     assert (done.returncode, done.stdout) == (2, "")
-    assert message in done.stderr
+    assert "invalid choice: 'xml'" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -178,9 +191,14 @@ def test_on_a_terminal(bad: str) -> None:
 
 
 def test_it_starts_in_less_than_a_second(good: str) -> None:
-    took = []
-    for _ in range(3):
-        start = time.perf_counter()
+    def seconds_of_work() -> float:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
+    def take() -> float:
+        before = seconds_of_work()
         run(good)
-        took.append(time.perf_counter() - start)
-    assert min(took) < 1
+        return seconds_of_work() - before
+
+    # Of the processor, not of the clock, and once in three times: what else the machine does is not its fault.
+    assert any(take() < 1 for _ in range(3))
