@@ -1,8 +1,8 @@
 """The cases of the linter: documents with every finding that they have, in ``lint_cases/``.
 
-A case is linted in this process; one that is about the command line runs the command. Its keys: ``file`` or ``files`` (a
-document as ``body`` with ``encoding``, ``base64``, ``repeat`` or ``parts``, and ``gzip``), ``args``, ``options``, ``serve``
-(what URLs answer), and ``expect``.
+A case is linted in this process; one that is about the command line runs the command, in a process of its own where it
+fetches. Its keys: ``file`` or ``files`` (a document as ``body`` with ``encoding``, ``base64``, ``repeat`` or ``parts``, and
+``gzip``), ``args``, ``options``, ``serve`` (what URLs answer), and ``expect``.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import pytest
 
 from sitemapcrawl.protocol.dates import to_datetime
 from sitemapcrawl.protocol.lint import RULES, lint
+from tests.commanding import command
 from tests.mockweb import Answer, MockWeb
 
 if TYPE_CHECKING:
@@ -120,18 +121,22 @@ def test_command(case_id: str, tmp_path: Path) -> None:
     options = {"now": NOW, "format": "json", **case.get("options", {})}
     arguments = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
     names = {name if name.startswith("http") else str(tmp_path / name): name for name in case.get("args", files_of(case))}
-    environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
-    with web(case.get("serve", {})) as served:
-        done = subprocess.run(
-            [sys.executable, "-m", "scrapy", "lint", *arguments, *names],
-            cwd=PROJECT, env={**environment, "http_proxy": served.address, "PYTHONIOENCODING": "utf-8"}, capture_output=True, timeout=60,
-            check=False,
-        )  # fmt: skip
-    found = list(read_back(done.stdout.decode(), options["format"]))
+    if "serve" in case:
+        environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+        with web(case["serve"]) as served:
+            process = subprocess.run(
+                [sys.executable, "-m", "scrapy", "lint", *arguments, *names],
+                cwd=PROJECT, env={**environment, "http_proxy": served.address, "PYTHONIOENCODING": "utf-8"}, capture_output=True,
+                timeout=60, check=False,
+            )  # fmt: skip
+        status, output = process.returncode, process.stdout.decode()
+    else:
+        status, output, _ = command("lint", *arguments, *names)
+    found = list(read_back(output, options["format"]))
     for finding in found:
         finding["file"] = names[finding["file"]]
     judge(case, found)
-    assert done.returncode == case["expect"].get("exit", int(any(finding["severity"] == "error" for finding in found)))
+    assert status == case["expect"].get("exit", int(any(finding["severity"] == "error" for finding in found)))
 
 
 def read_back(output: str, format: str) -> Iterator[Record]:
