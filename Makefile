@@ -30,7 +30,7 @@ crawl: $(VENV)/.test ## Crawl URL= into OUT= (urls.jsonl); without URL= the exam
 	fi
 
 test: $(VENV)/.test ## Run the tests; ARGS= goes to pytest
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
 
 check: $(VENV)/.dev ## Lint, formatting and types
 	$(BIN)/python -m ruff check

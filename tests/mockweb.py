@@ -53,6 +53,8 @@ class MockWeb:
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            # The body is written after the headers, and would wait some 40 ms until the client confirms them.
+            disable_nagle_algorithm = True
 
             def log_message(self, *args: object) -> None:
                 pass
@@ -103,7 +105,8 @@ class MockWeb:
                 pass  # a client that goes away in the middle is no news
 
         self.server = Server(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
+        # It is looked that often whether the web is to end, which each of a thousand crawls waits for.
+        threading.Thread(target=self.server.serve_forever, args=(0.005,), daemon=True).start()
         self.address = f"http://127.0.0.1:{self.server.server_address[1]}"
         return self
 

@@ -228,6 +228,6 @@ def test_trivial_pipeline_costs_little() -> None:
             return item
 
     batch = PageBatch(pages(100_000))
-    started = time.perf_counter()
+    started = time.process_time()
     process(batch, Trivial)
-    assert (time.perf_counter() - started) / 100_000 < 6e-6
+    assert (time.process_time() - started) / 100_000 < 6e-6

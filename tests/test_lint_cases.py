@@ -1,22 +1,19 @@
 """The cases of the linter: documents with every finding that they have, in ``lint_cases/``.
 
-A case is linted in this process; one that is about the command line runs the command. Its keys: ``file`` or ``files`` (a
-document as ``body`` with ``encoding``, ``base64``, ``repeat`` or ``parts``, and ``gzip``), ``args``, ``options``, ``serve``
-(what URLs answer), and ``expect``.
+A case is linted in this process; one that is about the command line runs the command, in a process of its own where it
+fetches. Its keys: ``file`` or ``files`` (a document as ``body`` with ``encoding``, ``base64``, ``repeat`` or ``parts``, and
+``gzip``), ``args``, ``options``, ``serve`` (what URLs answer), and ``expect``.
 """
 
 from __future__ import annotations
 
 import base64
 import gzip
-import http.server
 import json
 import os
 import re
 import subprocess
 import sys
-import threading
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -25,6 +22,8 @@ import pytest
 
 from sitemapcrawl.protocol.dates import to_datetime
 from sitemapcrawl.protocol.lint import RULES, lint
+from tests.commanding import command
+from tests.mockweb import Answer, MockWeb
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,28 +102,15 @@ def test_case(case_id: str) -> None:
         assert case["expect"]["exit"] == any(finding["severity"] == "error" for finding in found)
 
 
-@contextmanager
-def web(answers: Record) -> Iterator[str]:
-    """Serve *answers* as an HTTP proxy would, and yield its address."""
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            answer = answers.get(self.path, {"status": 404})
-            body = payload(answer)
-            self.send_response(302 if "redirect" in answer else answer.get("status", 200))
-            if "redirect" in answer:
-                self.send_header("Location", answer["redirect"])
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
+def web(answers: Record) -> MockWeb:
+    """Return the web of a case."""
+    pages: dict[str, str | bytes | Answer] = {
+        url: Answer(payload(answer), 302, {"Location": answer["redirect"]})
+        if "redirect" in answer
+        else Answer(payload(answer), answer.get("status", 200))
+        for url, answer in answers.items()
+    }
+    return MockWeb(pages)
 
 
 @pytest.mark.parametrize("case_id", [case_id for case_id, case in CASES.items() if is_about_the_command(case)])
@@ -135,18 +121,22 @@ def test_command(case_id: str, tmp_path: Path) -> None:
     options = {"now": NOW, "format": "json", **case.get("options", {})}
     arguments = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
     names = {name if name.startswith("http") else str(tmp_path / name): name for name in case.get("args", files_of(case))}
-    environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
-    with web(case.get("serve", {})) as proxy:
-        done = subprocess.run(
-            [sys.executable, "-m", "scrapy", "lint", *arguments, *names],
-            cwd=PROJECT, env={**environment, "http_proxy": proxy, "PYTHONIOENCODING": "utf-8"}, capture_output=True, timeout=60,
-            check=False,
-        )  # fmt: skip
-    found = list(read_back(done.stdout.decode(), options["format"]))
+    if "serve" in case:
+        environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+        with web(case["serve"]) as served:
+            process = subprocess.run(
+                [sys.executable, "-m", "scrapy", "lint", *arguments, *names],
+                cwd=PROJECT, env={**environment, "http_proxy": served.address, "PYTHONIOENCODING": "utf-8"}, capture_output=True,
+                timeout=60, check=False,
+            )  # fmt: skip
+        status, output = process.returncode, process.stdout.decode()
+    else:
+        status, output, _ = command("lint", *arguments, *names)
+    found = list(read_back(output, options["format"]))
     for finding in found:
         finding["file"] = names[finding["file"]]
     judge(case, found)
-    assert done.returncode == case["expect"].get("exit", int(any(finding["severity"] == "error" for finding in found)))
+    assert status == case["expect"].get("exit", int(any(finding["severity"] == "error" for finding in found)))
 
 
 def read_back(output: str, format: str) -> Iterator[Record]:

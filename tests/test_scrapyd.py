@@ -128,31 +128,30 @@ class Job:
 @contextmanager
 def running(folder: Path, web: MockWeb) -> Iterator[Scrapyd]:
     """Run a Scrapyd in *folder*; it and its jobs are ended with the block."""
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port = found.getsockname()[1]
-    (folder / "scrapyd.conf").write_text(CONFIGURATION.format(port=port, folder=folder))
     environment = {name: value for name, value in os.environ.items() if name not in PROXIES and not name.startswith("SCRAPY")}
     environment.update(http_proxy=web.address, HOME=str(folder), XDG_CONFIG_HOME=str(folder))
-    with (folder / "scrapyd.log").open("wb") as log:
-        # A session of its own: its jobs are in it, and would go on without it.
-        process = subprocess.Popen(
-            [sys.executable, "-m", "scrapyd", "--pidfile="],
-            cwd=folder, env=environment, stdout=log, stderr=log, start_new_session=True,
-        )  # fmt: skip
-
-        def listens() -> bool:
-            assert process.poll() is None, (folder / "scrapyd.log").read_text()
-            with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-                return True
-            return False
-
+    path = folder / "scrapyd.log"
+    # A port that is free may have been taken by another test when Scrapyd is to listen: it ends then, and gets another.
+    for _ in range(5):
+        with socket.create_server(("127.0.0.1", 0)) as found:
+            port = found.getsockname()[1]
+        (folder / "scrapyd.conf").write_text(CONFIGURATION.format(port=port, folder=folder))
+        with path.open("wb") as log:
+            # A session of its own: its jobs are in it, and would go on without it.
+            process = subprocess.Popen(
+                [sys.executable, "-m", "scrapyd", "--pidfile="],
+                cwd=folder, env=environment, stdout=log, stderr=log, start_new_session=True,
+            )  # fmt: skip
         try:
-            until(listens)
-            yield Scrapyd(f"http://127.0.0.1:{port}/", folder, web)
+            until(lambda: process.poll() is not None or f"Site starting on {port}" in path.read_text())  # noqa: B023
+            if process.poll() is None:
+                yield Scrapyd(f"http://127.0.0.1:{port}/", folder, web)
+                return
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+    raise AssertionError(path.read_text())
 
 
 def copy_project(folder: Path) -> None:

@@ -9,20 +9,18 @@ import random
 import signal
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout, suppress
-from io import BufferedReader, BytesIO, StringIO, TextIOWrapper
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
-from scrapy.cmdline import execute
-from scrapy.settings import Settings
 
 from sitemapcrawl.exporters.records import RecordCsvExporter
 from sitemapcrawl.protocol.errors import SitemapError
 from sitemapcrawl.protocol.lint import lint
 from sitemapcrawl.protocol.reader import read
 from sitemapcrawl.protocol.records import Alternate, Image, News, Page, Publication, Relation, Uploader, Video, set_fields
+from tests.commanding import Done, command
 from tests.crawling import crawl
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,25 +41,14 @@ KINDS = [
 ]
 
 
-class Result(NamedTuple):
-    status: int
-    errors: str
+def run(*arguments: str, stdin: bytes = b"") -> Done:
+    """Run the command in this process."""
+    done = command("build", *arguments, stdin=stdin)
+    assert not done.output or done.status == 2  # the usage
+    return done
 
 
-def run(*arguments: str, stdin: bytes = b"") -> Result:
-    """Run the command in this process, as ``scrapy`` does."""
-    errors, usage = StringIO(), StringIO()
-    before, sys.stdin = sys.stdin, TextIOWrapper(BufferedReader(BytesIO(stdin)))  # type: ignore[arg-type]
-    try:
-        with redirect_stderr(errors), redirect_stdout(usage), pytest.raises(SystemExit) as caught:
-            execute(["scrapy", "build", *arguments], Settings({"COMMANDS_MODULE": "sitemapcrawl.commands"}))
-    finally:
-        sys.stdin = before
-    assert not usage.getvalue() or caught.value.code == 2
-    return Result(int(caught.value.code or 0), errors.getvalue())
-
-
-def build(*arguments: Any, stdin: bytes = b"") -> Result:
+def build(*arguments: Any, stdin: bytes = b"") -> Done:
     """Run the command; the folder is the first argument."""
     folder, *rest = map(str, arguments)
     return run(*rest, "-d", folder, "--base-url", BASE, stdin=stdin)

@@ -1,15 +1,17 @@
-"""``scrapy lint`` in a process of its own. What it finds is tested elsewhere."""
+"""``scrapy lint``, mostly in a process of its own. What it finds is tested elsewhere."""
 
 from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+
+from tests.commanding import command
 
 PROJECT = Path(__file__).parent.parent.parent
 HEAD = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
@@ -60,21 +62,21 @@ def test_text(bad: str, good: str) -> None:
 
 
 def test_nothing_found(good: str) -> None:
-    done = run(good)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "1 file: 0 errors, 0 warnings, 0 notes\n")
+    assert command("lint", good) == (0, "", "1 file: 0 errors, 0 warnings, 0 notes\n")
 
 
 def test_least_severity(bad: str) -> None:
-    done = run("--min-severity", "error", bad)
-    assert done.stdout.count("\n") == 1
-    assert done.stderr.endswith("1 file: 1 error, 0 warnings, 1 note (1 not listed)\n")
+    done = command("lint", "--min-severity", "error", bad)
+    assert done.output.count("\n") == 1
+    assert done.errors.endswith("1 file: 1 error, 0 warnings, 1 note (1 not listed)\n")
 
 
 def test_options_may_stand_anywhere(bad: str, good: str) -> None:
-    done = run(bad, "--format", "json", good, "--url=https://example.org/x/", "--now", "2100-01-01T00:00:00+01:00")
-    findings = [json.loads(line) for line in done.stdout.splitlines()]
+    options = ["--url=https://example.org/x/", "--now", "2100-01-01T00:00:00+01:00"]
+    done = command("lint", bad, "--format", "json", good, *options)
+    findings = [json.loads(line) for line in done.output.splitlines()]
     assert [(finding["file"], finding["rule"]) for finding in findings] == [(bad, "loc-relative"), (good, "directory-mismatch")]
-    assert done.stderr == ""
+    assert done.errors == ""
 
 
 @pytest.mark.parametrize(
@@ -96,9 +98,15 @@ def test_options_may_stand_anywhere(bad: str, good: str) -> None:
     ],
 )
 def test_wrong_usage(arguments: list[str], message: str, bad: str) -> None:
-    done = run(*(bad if argument == "FILE" else argument for argument in arguments))
+    done = command("lint", *(bad if argument == "FILE" else argument for argument in arguments))
+    assert (done.status, done.output) == (2, "")
+    assert message in done.errors
+
+
+def test_wrong_usage_shows_no_traceback(bad: str) -> None:
+    done = run("--format", "xml", bad)
     assert (done.returncode, done.stdout) == (2, "")
-    assert message in done.stderr
+    assert "invalid choice: 'xml'" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -133,12 +141,12 @@ def test_it_needs_no_project(tmp_path: Path, bad: str) -> None:
 
 
 def test_explain_and_list() -> None:
-    done = run("--explain", "loc-space")
-    assert done.returncode == 0
-    assert done.stdout.startswith("loc-space (error)\n")
-    listed = run("--list-rules")
-    assert "  hreflang-no-return " in listed.stdout
-    assert listed.returncode == 0
+    done = command("lint", "--explain", "loc-space")
+    assert done.status == 0
+    assert done.output.startswith("loc-space (error)\n")
+    listed = command("lint", "--list-rules")
+    assert "  hreflang-no-return " in listed.output
+    assert listed.status == 0
 
 
 def test_it_ends_quietly_when_nobody_reads_on(tmp_path: Path) -> None:
@@ -178,9 +186,14 @@ def test_on_a_terminal(bad: str) -> None:
 
 
 def test_it_starts_in_less_than_a_second(good: str) -> None:
-    took = []
-    for _ in range(3):
-        start = time.perf_counter()
+    def seconds_of_work() -> float:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
+    def take() -> float:
+        before = seconds_of_work()
         run(good)
-        took.append(time.perf_counter() - start)
-    assert min(took) < 1
+        return seconds_of_work() - before
+
+    # Of the processor, not of the clock, and once in three times: what else the machine does is not its fault.
+    assert any(take() < 1 for _ in range(3))

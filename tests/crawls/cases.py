@@ -9,7 +9,7 @@ A file of ``cases/`` is a list of them:
 - ``options`` of the crawl; ``expect``, of which every key may be left out: ``exit``; the records ``urls``, ``sitemaps``
   and ``errors``, in any order unless ``ordered``, of which only the keys named are compared (``mentions`` are words of the
   message); ``url_count``, ``sitemap_count``, ``error_count``; ``urls_subset_of``; ``requested`` and ``not_requested``;
-  ``max_in_flight``.
+  ``max_in_flight``; ``min_in_flight``, of the most requests that are in flight at once.
 """
 
 from __future__ import annotations
@@ -114,6 +114,8 @@ def problems(case: Case, result: Result, requested: list[str], max_in_flight: in
     found += [f"requested: {url} must not be" for url in expect.get("not_requested", []) if key(url) in asked]
     if max_in_flight > expect.get("max_in_flight", max_in_flight):
         found.append(f"in flight at once: at most {expect['max_in_flight']}, got {max_in_flight}")
+    if max_in_flight < expect.get("min_in_flight", 0):
+        found.append(f"in flight at once: at least {expect['min_in_flight']}, got {max_in_flight}")
     return found
 
 

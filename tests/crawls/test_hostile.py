@@ -1,8 +1,4 @@
-"""Servers that mean harm: each crawl comes to an end, in bounded memory or with so many requests.
-
-Run as a program with a command, it runs that and prints its exit status and the most memory that it had: in a process in
-between, since a process begins with the peak of the one that started it.
-"""
+"""Servers that mean harm: each crawl comes to an end, in bounded memory or with so many requests."""
 
 from __future__ import annotations
 
@@ -10,7 +6,6 @@ import asyncio
 import gzip
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -33,6 +28,14 @@ PROJECT = Path(__file__).parents[2]
 ROOT = "http://example.com/"
 START = ROOT + "index.xml"
 MB = 1_000_000
+# Run a command, and print its exit status and the most memory that it had. It is a small process in between, since a process
+# begins with the peak of the one that started it.
+MEASURE = """
+import json, resource, subprocess, sys
+status = subprocess.call(sys.argv[1:])
+most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+print(json.dumps({"status": status, "megabytes": most / (1e6 if sys.platform == "darwin" else 1e3)}))
+"""
 
 
 @dataclass
@@ -52,19 +55,13 @@ def run(web: MockWeb, folder: Path, *arguments: str) -> Outcome:
     environment = {name: value for name, value in os.environ.items() if name not in PROXIES} | {"http_proxy": web.address}
     command = [sys.executable, "-m", "scrapy", "crawl", "sitemap", "-O", str(pages)]
     done = subprocess.run(
-        [sys.executable, __file__, *command, "-a", f"url={START}", "-a", f"errors={errors}", *arguments],
-        cwd=PROJECT, env=environment | {"PYTHONPATH": str(PROJECT)}, capture_output=True, text=True, timeout=100, check=True,
+        [sys.executable, "-c", MEASURE, *command, "-a", f"url={START}", "-a", f"errors={errors}", *arguments],
+        cwd=PROJECT, env=environment, capture_output=True, text=True, timeout=100, check=True,
     )  # fmt: skip
     found = json.loads(done.stdout)
     with pages.open("rb") as lines:
         number = sum(1 for _ in lines)
     return Outcome(found["status"], found["megabytes"], done.stderr, number, read_records(errors))
-
-
-def main(command: list[str]) -> None:
-    status = subprocess.call(command)
-    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    print(json.dumps({"status": status, "megabytes": most / (1e6 if sys.platform == "darwin" else 1e3)}))
 
 
 def response(body: Iterable[bytes], *headers: str, pause: float = 0) -> Answer:
@@ -218,14 +215,13 @@ def test_start_of_another_scheme_is_not_requested(start: str) -> None:
     assert (result.pages, result.problems, result.exit_status) == ([], [("validation", start, None)], 1)
 
 
-def test_index_of_a_million_entries(tmp_path: Path, idle: float) -> None:
-    entries = "".join(f"<sitemap><loc>http://a.example/{number}</loc></sitemap>" for number in range(MB))
+def test_index_of_very_many_entries(tmp_path: Path, idle: float) -> None:
+    entries = "".join(f"<sitemap><loc>http://a.example/{number}</loc></sitemap>" for number in range(300_000))
     packed = gzip.compress(f"<sitemapindex>{entries}</sitemapindex>".encode(), 1)
     del entries
     with MockWeb({START: packed}, lambda url: Answer(urlset("/1").encode())) as web:
         options = {
             "sitemaps": tmp_path / "sitemaps.jsonl",
-            "max_response_size": 70 * MB,
             "max_sitemaps": 5_000,
             "fetch_timeout": 60,
         }
@@ -234,7 +230,7 @@ def test_index_of_a_million_entries(tmp_path: Path, idle: float) -> None:
     assert len(web.requested) < 100
     assert len(read_records(tmp_path / "sitemaps.jsonl")) == 5_000
     assert [error["limit"] for error in outcome.errors] == ["max_sitemaps", None]  # and that it was cut short
-    assert outcome.megabytes < idle + 200
+    assert outcome.megabytes < idle + 60
 
 
 # Memory
@@ -344,13 +340,9 @@ def test_downloads_do_not_time_out_while_a_large_document_is_read() -> None:
 
     large = b"<urlset>" + b"<url><loc>http://example.com/page</loc><lastmod>2024-02-03</lastmod></url>" * 680_000 + b"</urlset>"
     pages = {START: index("/large", *(f"/{number}" for number in range(12))), ROOT + "large": Answer(large)}
-    with MockWeb(pages, lambda url: Answer(urlset("/1").encode(), delay=1)) as web:
+    with MockWeb(pages, lambda url: Answer(urlset("/1").encode(), delay=0.5)) as web:
         settings = {"RETRY_TIMES": 0, "SITEMAPCRAWL_MEMORY_TARGET": 0}
         result = crawl(web, START, settings, watch, fetch_timeout="3", max_concurrency="4")
     assert result.errors == []
     assert len(result.pages) == 680_012
     assert any(overlap)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -1,8 +1,11 @@
+"""Progress in a terminal: crawls of two seconds, watched at the same time."""
+
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -40,16 +43,31 @@ def watch(*arguments: str, **environment: str) -> str:
     return written.decode()
 
 
-def test_progress_is_shown_in_a_terminal_and_log_lines_stay_whole() -> None:
-    written = watch("-a", "fetch_timeout=10")
-    assert "of 3 sitemaps" in written
-    assert "INFO: Finished\r\n  sitemaps    3 read" in written
+# name: arguments and environment by which no progress is shown.
+HIDDEN: dict[str, tuple[list[str], dict[str, str]]] = {
+    "log file": (["-s", "LOG_FILE=/dev/null"], {}),
+    "scrapyd": ([], {"SCRAPY_JOB": "17"}),
+    "switched off": (["-s", "SITEMAPCRAWL_PROGRESS_ENABLED=0"], {}),
+}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "environment"),
-    [(["-s", "LOG_FILE=/dev/null"], {}), ([], {"SCRAPY_JOB": "17"}), (["-s", "SITEMAPCRAWL_PROGRESS_ENABLED=0"], {})],
-    ids=["log file", "scrapyd", "switched off"],
-)
-def test_progress_is_not_shown(arguments: list[str], environment: dict[str, str]) -> None:
-    assert "of 3 sitemaps" not in watch("-a", "fetch_timeout=10", *arguments, **environment)
+@pytest.fixture(scope="module")
+def written() -> dict[str, str]:
+    """What each crawl writes; they wait most of the time, and do so together."""
+    crawls = {"shown": ([], {}), **HIDDEN}
+    with ThreadPoolExecutor() as pool:
+        futures = {
+            name: pool.submit(watch, "-a", "fetch_timeout=10", *arguments, **environment)
+            for name, (arguments, environment) in crawls.items()
+        }
+        return {name: future.result() for name, future in futures.items()}
+
+
+def test_progress_is_shown_in_a_terminal_and_log_lines_stay_whole(written: dict[str, str]) -> None:
+    assert "of 3 sitemaps" in written["shown"]
+    assert "INFO: Finished\r\n  sitemaps    3 read" in written["shown"]
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_progress_is_not_shown(written: dict[str, str], name: str) -> None:
+    assert "of 3 sitemaps" not in written[name]

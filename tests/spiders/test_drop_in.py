@@ -537,16 +537,16 @@ def test_a_large_sitemap_never_has_all_its_requests_in_memory() -> None:
 
         def parse_page(self, response: Any) -> None:
             self.done += 1
-            if self.done >= 5_000:
+            if self.done >= 2_000:
                 raise CloseSpider("enough")  # all of them would take a minute
-            if self.done % 1_000 == 0:
+            if self.done % 500 == 0:
                 alive = sum(isinstance(thing, Request) for thing in gc.get_objects())
                 highest["alive"] = max(highest["alive"], alive)
                 highest["waiting"] = max(highest["waiting"], len(self.crawler.engine.scheduler))  # type: ignore[arg-type]
 
     with MockWeb({ROOT + "large.xml": urlset(*(f"/{number}" for number in range(PAGES)))}) as web:
         run = Run(Spider, web)
-    assert run.stats["sitemapcrawl/pages"] < 5_500
+    assert run.stats["sitemapcrawl/pages"] < 2_500
     assert 0 < highest["waiting"] <= 100
     assert highest["alive"] <= 500
 
@@ -601,7 +601,8 @@ def test_requests_that_are_filtered_out_leave_no_gap() -> None:
         run = Run(Spider, web)
     assert sorted(item["title"] for item in run.items) == ["about", "product/1"]
     assert paths(web.requested) == ["a.xml", "about", "i.xml", "product/1"]
-    assert run.stats["elapsed_time_seconds"] < 10
+    # After each gap the crawl would go on after five seconds, and there would be more than a hundred.
+    assert run.stats["elapsed_time_seconds"] < 60
 
 
 def test_pages_obey_the_settings_of_the_project_and_documents_the_options() -> None:
