@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks import lint, writing
+from benchmarks import cluster, lint, writing
 from benchmarks.processes import HERE, OURS, PEERS_PYTHON, Run, aim, is_installed, median, run
 from benchmarks.web import Web, serving
 
@@ -196,7 +196,7 @@ def main() -> None:
         "only",
         nargs="*",
         metavar="SECTION",
-        help="plain, rich, pipeline, memory, big_document, responsiveness, lint, writing; all if left out",
+        help="plain, rich, pipeline, memory, big_document, responsiveness, lint, writing, cluster; all if left out",
     )
     arguments = parser.parse_args()
     size = FULL if arguments.full else QUICK
@@ -214,6 +214,7 @@ def main() -> None:
         "responsiveness": responsiveness,
         "lint": lint.compare,
         "writing": lambda: writing.compare(1_000_000 if arguments.full else 250_000, size.rounds),
+        "cluster": lambda: cluster.compare(size.rounds, cluster.FULL if arguments.full else cluster.QUICK),
     }
     for name in arguments.only or sections:
         sections[name]()

@@ -30,16 +30,35 @@ DRIP_SECONDS = 2.0
 
 
 class Web(NamedTuple):
-    """What to serve: *files* sitemaps of *rows* pages each, plain or *rich*, and *drips* tiny sitemaps that arrive slowly."""
+    """What to serve: *files* sitemaps of *rows* pages each, plain or *rich*, and *drips* tiny sitemaps that arrive slowly.
+
+    Of *sites* above 0 there are as many, each in a folder of its own. An answer comes after *delay* milliseconds.
+    """
 
     files: int
     rows: int
     rich: bool = False
     drips: int = 0
+    sites: int = 0
+    delay: int = 0
 
     @property
     def pages(self) -> int:
-        return self.files * self.rows + self.drips
+        return (self.files * self.rows + self.drips) * (self.sites or 1)
+
+    @property
+    def documents(self) -> int:
+        """How many documents are fetched: robots.txt and index of each site, and their sitemaps."""
+        return (self.files + self.drips + 2) * (self.sites or 1)
+
+    def starts(self, url: str) -> list[str]:
+        """Return the URL of the robots.txt of each site, *url* being the one of the server."""
+        base = url.removesuffix("/robots.txt")
+        return [f"{base}/{_site(number)}/robots.txt" for number in range(self.sites)] or [url]
+
+
+def _site(number: int) -> str:
+    return f"site-{number:05}"
 
 
 # -- Writing
@@ -78,6 +97,11 @@ def rich_row(base: str, number: int) -> str:
 
 def write(folder: Path, base: str, web: Web) -> None:
     """Write the documents of *web*, which will be served at *base*, into *folder*."""
+    if web.sites:
+        for number in range(web.sites):
+            (folder / _site(number)).mkdir()
+            write(folder / _site(number), f"{base}/{_site(number)}", web._replace(sites=0))
+        return
     drips = [f"drip-{number:03}.xml" for number in range(web.drips)]
     names = [f"sitemap-{number:03}.xml" for number in range(web.files)]
     (folder / "robots.txt").write_text(f"User-agent: *\nDisallow:\n\nSitemap: {base}/sitemap.xml\n")
@@ -101,9 +125,12 @@ def write(folder: Path, base: str, web: Web) -> None:
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # the body of a small document would wait for the head to be acknowledged, 40 ms
     server: Server
 
     def do_GET(self) -> None:
+        if self.server.delay:
+            time.sleep(self.server.delay)
         path = self.server.folder / self.path.lstrip("/")
         if not path.is_file():
             self.send_error(404)
@@ -135,9 +162,10 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, delay: float = 0) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.folder = folder
+        self.delay = delay  # seconds
         self.base = f"http://127.0.0.1:{self.server_port}"
 
 
@@ -156,11 +184,14 @@ def serving(folder: Path, web: Web) -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write a web of sitemaps into FOLDER and serve it on loopback.")
     parser.add_argument("folder", type=Path)
-    parser.add_argument("numbers", type=int, nargs=4, metavar="NUMBER", help="files, rows, rich (0 or 1), drips")
+    parser.add_argument(
+        "numbers", type=int, nargs=6, metavar="NUMBER", help="files, rows, rich (0 or 1), drips, sites, delay in ms"
+    )
     arguments = parser.parse_args()
-    files, rows, rich, drips = arguments.numbers
-    with Server(arguments.folder) as server:
-        write(arguments.folder, server.base, Web(files, rows, bool(rich), drips))
+    files, rows, rich, *others = arguments.numbers
+    web = Web(files, rows, bool(rich), *others)
+    with Server(arguments.folder, web.delay / 1000) as server:
+        write(arguments.folder, server.base, web)
         print(f"{server.base}/robots.txt", flush=True)
         server.serve_forever()
 
