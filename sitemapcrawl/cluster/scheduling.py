@@ -48,7 +48,7 @@ class LeasedQueue(Base):  # type: ignore[misc] # scrapy-redis has no types
         """Take up to *count* documents; ``None`` if the worker is not in the cluster any more."""
         options = self.spider.options
         limits = (options.max_sitemaps, options.max_urls, options.max_validation_errors, options.max_concurrency)
-        claimed: Claimed | None = self.spider.store.claim(count, limits)
+        claimed: Claimed | None = self.spider.store.claim(count, limits, self.spider.held())
         return claimed
 
     def clear(self) -> None:

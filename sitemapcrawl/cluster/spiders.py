@@ -102,7 +102,7 @@ class SitemapSpider(sitemap.SitemapSpider):
         super()._prepare(settings)
         self._job_dir = None
         self._numbers = count(1)
-        self._lost: list[Document] = []  # to be given back
+        self._joined = False
         self._beating: asyncio.Future[None] | None = None
         self._outage: str | None = None  # why Redis cannot be used
         self._most_documents = min(self.options.max_concurrency or _MOST_CONCURRENT, _MOST_CONCURRENT * 100)
@@ -196,7 +196,7 @@ class SitemapSpider(sitemap.SitemapSpider):
         feeds = [str(uri) for uri in settings.getdict("FEEDS")]
         if not feeds and not settings.getdict("ITEM_PIPELINES"):
             logger.warning(
-                "There is neither a feed nor a pipeline: pages are counted, not kept. -o 'urls-%%(worker)s.jsonl' keeps them."
+                "There is neither a feed nor a pipeline: pages are counted, not kept. -o 'urls-%(worker)s.jsonl' keeps them."
             )
         for uri in feeds:
             if "%(" not in uri and uri != "stdout:":
@@ -223,7 +223,9 @@ class SitemapSpider(sitemap.SitemapSpider):
         try:
             claimed = await scheduler.take(min(_AT_A_TIME, self._most_documents - len(self.calls)))
             if claimed is None:
-                await run_in_thread(self.store.join)
+                # Who takes a name has it, until another process does: the one that is replaced must not take it back.
+                self._heed(await run_in_thread(self.store.beat if self._joined else self.store.join))
+                self._joined = True
         except RedisError as error:
             self._note_outage(error)
             return None
@@ -236,24 +238,24 @@ class SitemapSpider(sitemap.SitemapSpider):
         self._outage = str(error)
 
     async def _beat(self) -> None:
-        """Say that this worker is alive, several times in the time of its lease, and give back what it could not finish."""
+        """Say that this worker is alive, several times in the time of its lease."""
         while True:
             await asyncio.sleep(self._lease / 4)
             try:
                 found = await run_in_thread(self.store.beat)
-                while self._lost:
-                    await run_in_thread(self.store.release, self._lost[0])
-                    del self._lost[0]
             except RedisError as error:
                 self._note_outage(error)
             except Exception:
                 logger.error("The worker could not say that it is alive", exc_info=True)
             else:
-                if found == "given up":
-                    logger.warning("Nothing was heard of this worker for %g s: others do again what it was at", self._lease)
+                self._heed(found)
                 if found == "replaced":
                     await self._make_way()
                     return
+
+    def _heed(self, found: str | None) -> None:
+        if found == "given up":
+            logger.warning("Nothing was heard of this worker for %g s: others do again what it was at", self._lease)
 
     async def _make_way(self) -> None:
         logger.error("Another worker has taken the name %s: this one stops", self.worker)
@@ -262,6 +264,10 @@ class SitemapSpider(sitemap.SitemapSpider):
         await self.crawler.engine.close_spider_async(reason="replaced")
 
     # Documents
+
+    def held(self) -> list[Document]:
+        """Return the documents that this worker is at."""
+        return [document_of(call) for call in list(self.calls.values())]
 
     async def _begin_document(self, document: Document) -> AsyncIterator[Request]:
         counters = SharedCounters(store=self.store, document=document, depth=document.depth)
@@ -321,10 +327,10 @@ class SitemapSpider(sitemap.SitemapSpider):
         self._room.set()
 
     def _lose_call(self, call: Call | None, error: DocumentLost) -> None:
+        """Let go of the document of *call*; if this worker has it still, it is given back with the next claim."""
         if call is not None and call.id in self.calls:
             logger.info("Left to others: %s of %s: %s", document_of(call).key or "the end", call.url, error)
             self.count("documents/lost")
-            self._lost.append(document_of(call))
             self._let_go(call)
 
     async def _reach_max_urls(self, call: Call, *, more: bool) -> None:

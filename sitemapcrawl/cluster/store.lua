@@ -14,8 +14,9 @@
 --   :seen:N        hash, fingerprint of a sitemap that was requested -> fingerprint of the document that served it, or ""
 --   :listed:N      hash, fingerprint of a sitemap that was listed -> its entry
 --
--- A document is {depth, attempt, fingerprint, key, start}, one that is held also {..., pages, errors, begun}. The end of a
--- call is work as well, a document without a key: who claims it delivers what is known at the end only.
+-- A document is {depth, attempt, fingerprint, key, start, pages, errors}: what earlier attempts took of the limits is kept for
+-- the next, which delivers it once more. One that is held is {..., pages, errors, begun} with what this attempt took. The end
+-- of a call is work as well, a document without a key: who claims it delivers what is known at the end only.
 
 local prefix = KEYS[1]
 local pack, unpack_value = cmsgpack.pack, cmsgpack.unpack
@@ -50,7 +51,7 @@ end
 -- One document of the call is not to be waited for any more. The last one leaves the end of the call to be done.
 local function settle(id)
     if add_to(id, "outstanding", -1) == 0 then
-        redis.call("RPUSH", waiting_key(id), pack({0, 1, "", "", 0}))
+        redis.call("RPUSH", waiting_key(id), pack({0, 1, "", "", 0, 0, 0}))
         add_to(id, "outstanding", 1)
     end
     make_ready(id)
@@ -63,24 +64,23 @@ end
 -- Workers
 
 -- Give back what a worker held. A document that was begun comes with the next number of attempt: some of it may have been
--- delivered. What its pages and errors took of the limits is free again, since they come once more.
+-- delivered. What its pages and errors took of the limits stays with it. Were it free, others might take it, and of the next
+-- attempt nothing might be left to show that the pages of this one do not count.
 local function give_back(worker, field, clean)
     local held = unpack_value(redis.call("HGET", held_key(worker), field))
     redis.call("HDEL", held_key(worker), field)
     local id = string.match(field, "^%d+")
     if redis.call("EXISTS", call_key(id)) == 0 then return end
     local depth, attempt, fingerprint, key, start = held[1], held[2], held[3], held[4], held[5]
-    local pages, errors, begun = held[6], held[7], held[8]
+    local pages, errors, begun = math.max(held[6], held[8]), math.max(held[7], held[9]), held[10]
     add_to(id, "active", -1)
-    if pages > 0 then add_to(id, "pages", -pages) end
-    if errors > 0 then add_to(id, "errors", -errors) end
-    if number(id, "stopped") == 1 and pages == 0 and key ~= "" then
+    if number(id, "stopped") == 1 and pages == 0 and start == 0 and key ~= "" then
         add_to(id, "left_out", 1)
         settle(id)  -- the pages are as many as allowed, and none of them is missing
         return
     end
     if begun == 1 or not clean then attempt = attempt + 1 end
-    redis.call("LPUSH", waiting_key(id), pack({depth, attempt, fingerprint, key, start}))
+    redis.call("LPUSH", waiting_key(id), pack({depth, attempt, fingerprint, key, start, pages, errors}))
     make_ready(id)
 end
 
@@ -128,7 +128,8 @@ end
 
 local function hold(worker, id, document)
     local depth, attempt, fingerprint, key, start = document[1], document[2], document[3], document[4], document[5]
-    redis.call("HSET", held_key(worker), id .. " " .. key, pack({depth, attempt, fingerprint, key, start, 0, 0, 0}))
+    local held = {depth, attempt, fingerprint, key, start, document[6], document[7], 0, 0, 0}
+    redis.call("HSET", held_key(worker), id .. " " .. key, pack(held))
     add_to(id, "active", 1)
     local call = redis.call("HMGET", call_key(id), "url", "max_sitemaps", "max_urls", "max_validation_errors")
     return {id, call[1], key, depth, attempt, start}
@@ -144,31 +145,30 @@ end
 
 -- The next document of a call that the worker may have more of.
 local function claim_ready(worker)
-    for _ = 1, math.min(redis.call("LLEN", ready_key), 32) do
+    local tries = math.min(redis.call("LLEN", ready_key), 32)
+    while tries > 0 do
+        tries = tries - 1
         local id = redis.call("LPOP", ready_key)
+        if not id then return end
         local key = call_key(id)
         if redis.call("EXISTS", key) == 1 then
             redis.call("HSET", key, "ready", 0)
             local most = number(id, "max_concurrency")
             -- Documents are read one at a time, so one worker must not take all that a call may have under way.
             local share = math.ceil(most / math.max(1, redis.call("ZCARD", workers_key)))
-            if most == 0 or held_of_call(worker, id) < share then
-                local waiting = redis.call("LPOP", waiting_key(id))
-                if waiting then
-                    local document = unpack_value(waiting)
-                    local server = redis.call("HGET", seen_key(id), document[3])
-                    if document[4] ~= "" and server and server ~= "" and server ~= document[3] then
-                        settle(id)  -- a redirect led there meanwhile
-                    else
-                        local claimed = hold(worker, id, document)
-                        make_ready(id)
-                        return claimed
-                    end
+            local waiting = (most == 0 or held_of_call(worker, id) < share) and redis.call("LPOP", waiting_key(id))
+            if waiting then
+                local document = unpack_value(waiting)
+                local server = redis.call("HGET", seen_key(id), document[3])
+                if document[4] == "" or not server or server == "" or server == document[3] then
+                    local claimed = hold(worker, id, document)
+                    make_ready(id)
+                    return claimed
                 end
-                make_ready(id)
-            else
-                make_ready(id)
+                settle(id)  -- a redirect led there meanwhile
+                tries = tries + 1
             end
+            make_ready(id)
         end
     end
 end
@@ -183,15 +183,23 @@ local function claim_start(worker, starts, limits)
                 "HSET", call_key(id), "url", url, "outstanding", 1, "max_sitemaps", limits[1], "max_urls", limits[2],
                 "max_validation_errors", limits[3], "max_concurrency", limits[4]
             )
-            return hold(worker, id, {0, 1, "", url, 1})
+            return hold(worker, id, {0, 1, "", url, 1, 0, 0})
         end
     end
 end
 
--- worker, token, key of the starts, how many documents; the limits of calls that begin. What has begun goes before what
--- has not, so that few calls are open. Returns how many calls are open, and the documents.
-function operations.claim(worker, token, starts, count, max_sitemaps, max_urls, max_validation_errors, max_concurrency)
+-- worker, token, key of the starts, how many documents; the limits of calls that begin; of what the worker knows that it holds,
+-- the call and key, and the attempt. What else it holds is given back: the answer in which it was told of it was lost, or it
+-- could not be asked for what came next. What has begun goes before what has not, so that few calls are open. Returns how
+-- many calls are open, and the documents.
+function operations.claim(worker, token, starts, count, max_sitemaps, max_urls, max_validation_errors, max_concurrency, ...)
     if redis.call("HGET", tokens_key, worker) ~= token then return {-1} end
+    local values, known = {...}, {}
+    for index = 1, #values, 2 do known[values[index]] = tonumber(values[index + 1]) end
+    local held = redis.call("HGETALL", held_key(worker))
+    for index = 1, #held, 2 do
+        if known[held[index]] ~= unpack_value(held[index + 1])[2] then give_back(worker, held[index], true) end
+    end
     local claimed = {0}
     local limits = {max_sitemaps, max_urls, max_validation_errors, max_concurrency}
     for _ = 1, tonumber(count) do
@@ -217,7 +225,7 @@ end
 
 -- fingerprint of the document as it was requested, and as it was served; its depth
 function operations.serve(held, worker, id, fingerprint, served, depth)
-    held[1], held[3], held[8] = tonumber(depth), fingerprint, 1
+    held[1], held[3], held[10] = tonumber(depth), fingerprint, 1
     update(worker, id, held)
     redis.call("HSETNX", seen_key(id), fingerprint, "")
     local server = redis.call("HGET", seen_key(id), served)
@@ -226,19 +234,28 @@ function operations.serve(held, worker, id, fingerprint, served, depth)
     return 1
 end
 
--- Take count units of a limit; returns how many there are, and whether these were the last.
+-- Take count units of a limit, first those that earlier attempts took; returns how many there are, and whether these were
+-- the last.
 local function take(held, worker, id, position, counter, limit, count)
     count = tonumber(count)
     local most = number(id, limit)
-    local left = most > 0 and math.max(0, most - number(id, counter)) or math.huge
+    local kept = math.max(0, held[position] - held[position + 2])
+    local left = most > 0 and kept + math.max(0, most - number(id, counter)) or math.huge
     local granted = math.min(count, left)
     if granted > 0 then
-        add_to(id, counter, granted)
-        held[position] = held[position] + granted
-        held[8] = 1
+        if granted > kept then add_to(id, counter, granted - kept) end
+        held[position + 2] = held[position + 2] + granted
+        held[10] = 1
         update(worker, id, held)
     end
     return {granted, granted == left and 1 or 0}
+end
+
+-- An attempt that is done takes the place of those before it. What these took besides is free, unless there is nothing to
+-- take their place.
+local function free(held, id, position, counter)
+    local taken = held[position + 2]
+    if 0 < taken and taken < held[position] then add_to(id, counter, taken - held[position]) end
 end
 
 function operations.pages(held, worker, id, count)
@@ -284,7 +301,7 @@ function operations.add(held, worker, id, sitemap, too_deep, ...)
             else
                 redis.call("HSET", seen_key(id), fingerprint, "")
                 if key == "" then key = loc end
-                redis.call("RPUSH", waiting_key(id), pack({held[1] + 1, 1, fingerprint, key, 0}))
+                redis.call("RPUSH", waiting_key(id), pack({held[1] + 1, 1, fingerprint, key, 0, 0, 0}))
                 requests, added = requests + 1, added + 1
             end
         end
@@ -303,8 +320,9 @@ function operations.stop(held, worker, id, more)
     redis.call("HSET", call_key(id), "stopped", 1)
     local kept, left_out = {}, 0
     for _, waiting in ipairs(redis.call("LRANGE", waiting_key(id), 0, -1)) do
-        if unpack_value(waiting)[2] > 1 then
-            kept[#kept + 1] = waiting  -- the pages of an earlier attempt were given back: they are to come again
+        local document = unpack_value(waiting)
+        if document[5] == 1 or document[6] > 0 then
+            kept[#kept + 1] = waiting  -- a start is to be read, and the pages of an earlier attempt are to come again
         else
             left_out = left_out + 1
         end
@@ -326,6 +344,8 @@ function operations.done(held, worker, id, read)
         return 1
     end
     if read ~= "" then redis.call("HSET", call_key(id), "read", read) end
+    free(held, id, 6, "pages")
+    free(held, id, 7, "errors")
     add_to(id, "active", -1)
     settle(id)
     return 1

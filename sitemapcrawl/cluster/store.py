@@ -16,7 +16,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
+from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
+from redis.retry import Retry
 from scrapy_redis import defaults
 from scrapy_redis.connection import get_redis_from_settings
 
@@ -130,13 +132,17 @@ class Store:
         """Leave the cluster, and give back what the worker holds."""
         self._do("leave", self._worker, self._token)
 
-    def claim(self, count: int, limits: Sequence[int]) -> Claimed | None:
+    def claim(self, count: int, limits: Sequence[int], known: Iterable[Document] = ()) -> Claimed | None:
         """Return up to *count* documents to work on; none if the worker is not in the cluster any more.
 
         *limits* are ``max_sitemaps``, ``max_urls``, ``max_validation_errors`` and ``max_concurrency`` of the calls that
-        this begins.
+        this begins. *known* are the documents that the worker is at: what else it holds, it was never told of or has lost,
+        and gives back.
         """
-        open_calls, *documents = self._do("claim", self._worker, self._token, self._starts, count, *limits)
+        held: list[Any] = []
+        for document in known:
+            held += (document.call.encode() + b" " + _bytes(document.key), document.attempt)
+        open_calls, *documents = self._do("claim", self._worker, self._token, self._starts, count, *limits, *held)
         if open_calls < 0:
             return None
         return Claimed([_document(*document) for document in documents], open_calls)
@@ -221,7 +227,10 @@ class Store:
 def connect(settings: Mapping[str, Any], spider: str, worker: str = "", token: str = "", lease: float = 60) -> Store:
     """Return the store in the Redis that the settings of scrapy-redis name (``REDIS_URL`` and others), for *spider*."""
     starts = settings.get("REDIS_START_URLS_KEY") or defaults.START_URLS_KEY
-    return Store(get_redis_from_settings(settings), spider, starts % {"name": spider}, worker, token, lease)
+    redis = get_redis_from_settings(settings)
+    # What it has done although its answer was lost must not be done again: pages would be counted twice.
+    redis.set_retry(Retry(NoBackoff(), 0))
+    return Store(redis, spider, starts % {"name": spider}, worker, token, lease)
 
 
 def _document(call: bytes, url: bytes, key: bytes, depth: int, attempt: int, is_start: int) -> Document:
