@@ -20,7 +20,7 @@ from twisted.python.failure import Failure
 
 from sitemapcrawl import default_settings
 from sitemapcrawl.counters import Counters, DocumentLost
-from sitemapcrawl.downloadermiddlewares.admission import ADMITTED, NotAdmitted
+from sitemapcrawl.downloadermiddlewares.admission import ADMITTED, NotAdmitted, NotSent
 from sitemapcrawl.failures import REASONS, explain, explain_status
 from sitemapcrawl.items import PageBatch
 from sitemapcrawl.journal import Done, Journal, JournalError
@@ -400,8 +400,8 @@ class SitemapSpider(PageRequests):
         request: Request = failure.request  # type: ignore[attr-defined]
         try:
             call = self._call_of(request)
-            if call is None or self._abandoned:
-                return
+            if call is None or self._abandoned or isinstance(failure.value, NotSent):
+                return  # one that was not sent is left over when the crawl is closed, as those in the scheduler are
             arguments = request.cb_kwargs
             error = None
             if not isinstance(failure.value, NotAdmitted):
