@@ -16,14 +16,13 @@ from scrapy import Request, signals
 from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.asyncio import is_asyncio_available, run_in_thread
 from scrapy.utils.job import job_dir
-from twisted.python.failure import Failure
 
 from sitemapcrawl import default_settings
 from sitemapcrawl.counters import Counters, DocumentLost
 from sitemapcrawl.downloadermiddlewares.admission import ADMITTED, NotAdmitted, NotSent
 from sitemapcrawl.failures import REASONS, explain, explain_status
 from sitemapcrawl.items import PageBatch
-from sitemapcrawl.journal import Done, Journal, JournalError
+from sitemapcrawl.journal import Done, Journal, JournalError, JournalInUseError
 from sitemapcrawl.options import Options, parse_options
 from sitemapcrawl.protocol.errors import ConfigError, NetworkError, ParseError, SitemapError, ValidationError
 from sitemapcrawl.protocol.reader import read
@@ -40,9 +39,10 @@ from sitemapcrawl.spiders._settings import (
     check_settings,
     keep_error_feeds,
     knows_batches,
+    make_job_dir,
     set_from_options,
 )
-from sitemapcrawl.spiders._starts import starts
+from sitemapcrawl.spiders._starts import check, starts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
+    from twisted.python.failure import Failure
 
     from sitemapcrawl.exporters.findings import FindingsFile
     from sitemapcrawl.protocol.records import Page
@@ -89,6 +90,7 @@ class SitemapSpider(PageRequests):
     comes_to_an_end = True
     # Why the document of a start was not read: of those that have ended, the first that has failed.
     start_error: SitemapError | None = None
+    is_beside_another: bool = False  # whether another process works on this crawl: its files are not ours
     _abandoned: bool = False  # whether nobody wants what is left
     # Set when the crawl starts, where JOBDIR is set.
     journal: Journal | None = None
@@ -123,7 +125,11 @@ class SitemapSpider(PageRequests):
     def _prepare(self, settings: BaseSettings) -> None:
         self._batch_size = batch_size(settings)
         # The journal knows nothing of requests for pages: where there are any, JOBDIR does what it does in Scrapy.
-        self._job_dir = None if self.requests_pages else job_dir(settings)
+        self._job_dir = None
+        if problem := make_job_dir(settings):
+            self.config_errors.append(ConfigError(self.options.url or None, problem))
+        elif not self.requests_pages:
+            self._job_dir = job_dir(settings)
         self._run = uuid4().hex
         if self._job_dir and self.options.sample:
             message = f"option sample: {self.options.sample} is wrong, there is no sample with JOBDIR, expected 0"
@@ -690,6 +696,7 @@ class SitemapSpider(PageRequests):
             self._count_waiting(call, [key for number, key, _ in waiting if number == call.id])
             self.known += call.outstanding
             if not call.outstanding:
+            self.is_beside_another = isinstance(error, JournalInUseError)
                 async with self._turn():
                     await self._end_or_save(call, None)
         logger.info("The crawl goes on: %s sitemaps wait, %s starts have ended", f"{self.known:,}", f"{self._ended:,}")
@@ -721,12 +728,16 @@ class SitemapSpider(PageRequests):
         sizes: dict[str, int] = {}
         try:
             for _, result in await self.crawler.signals.send_catch_log_async(documents_saving):
-                if isinstance(result, Failure):
-                    return  # the signal has logged it; the document is read once more when the crawl is resumed
+                if isinstance(result, Exception):
+                    raise OSError("what the documents held could not be written out")  # the signal has logged why
                 sizes.update(result or {})
             self.journal.save(call.state() if call else None, done, sizes, ended=ended)
-        except (sqlite3.Error, OSError):
-            logger.error("The journal could not be written", exc_info=True)
+        except (sqlite3.Error, OSError) as error:
+            # Whatever came after it would be there twice, or lost where its start ends. The crawl can go on from here.
+            logger.error("The crawl ends, for its state cannot be saved in JOBDIR: %s", error)
+            self.abandon()
+            assert self.crawler.engine is not None
+            self._closing = asyncio.ensure_future(self.crawler.engine.close_spider_async(reason="not_saved"))
 
     # Records
 
@@ -750,6 +761,8 @@ class SitemapSpider(PageRequests):
     def report(self, errors: Sequence[SitemapError], call: Call | None = None) -> None:
         """Record *errors*, those of *call* where they belong to one."""
         found = Counter(f"errors/{error.type}" for error in errors)
+        if self._abandoned:
+            return  # a document that was not read to its end may be in the files
         found.update(f"limits/{error.limit}" for error in errors if error.limit)
         for stat, count in found.items():
             self.count(stat, count)
