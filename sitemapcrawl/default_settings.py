@@ -107,6 +107,9 @@ SCRAPY_SETTINGS: dict[str, Any] = {
     "COOKIES_ENABLED": False,
     "HTTPERROR_ALLOW_ALL": True,  # the spider turns every status but 200 into an error record
     "METAREFRESH_ENABLED": False,
+    # Names are looked up in these threads, by a call that cannot be cancelled: with Scrapy's 10, ten names whose server does
+    # not answer keep all others waiting.
+    "REACTOR_THREADPOOL_MAXSIZE": 64,
     "REDIRECT_MAX_TIMES": 10,
     "REFERRER_POLICY": "no-referrer",  # REFERER_ENABLED = False makes RedirectMiddleware warn
     "REMOTE_CONTROL_ENABLED": False,

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from scrapy import signals
 from scrapy.core.downloader import Downloader
+from twisted.python.failure import Failure
 
 from sitemapcrawl import default_settings
+from sitemapcrawl.downloadermiddlewares.admission import ADMITTED, NotSent
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
+    from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from twisted.internet.defer import Deferred
@@ -56,6 +59,21 @@ class BoundedDownloader(Downloader):
         if not _is_first(request):
             self._arrived += 1
         return result
+
+    def _process_queue(self, slot: Slot) -> None:
+        if self._is_closing():
+            # Scrapy sends what waits here even when a crawl is closed. With DOWNLOAD_DELAY that takes minutes.
+            waiting, slot.queue = slot.queue, deque()
+            for request, sent in waiting:
+                if ADMITTED in request.meta:
+                    sent.errback(Failure(NotSent("the crawl was closed")))  # type: ignore[no-untyped-call]
+                else:
+                    slot.queue.append((request, sent))
+        super()._process_queue(slot)
+
+    def _is_closing(self) -> bool:
+        slot = self.crawler.engine._slot  # the engine has no other word for it
+        return slot is not None and slot.closing is not None
 
     def needs_backout(self) -> bool:
         slot = self.crawler.engine.scraper.slot

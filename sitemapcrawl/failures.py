@@ -31,6 +31,7 @@ REASONS = {
     "closespider_errorcount": "CLOSESPIDER_ERRORCOUNT was reached",
     "memusage_exceeded": "the memory of MEMUSAGE_LIMIT_MB was used up",
     "start_error": "its start failed",
+    "not_saved": "its state could not be saved in JOBDIR",
 }
 
 

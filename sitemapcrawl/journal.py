@@ -41,6 +41,10 @@ class JournalError(Exception):
     """The journal cannot be opened, or does not belong to this crawl."""
 
 
+class JournalInUseError(JournalError):
+    """Another process has the journal."""
+
+
 @dataclass(slots=True)
 class CallState:
     """How far the call of one start is: what was counted, the limits that were reached, how its first document ended."""
@@ -75,7 +79,7 @@ class Done:
 class Journal:
     """The journal in the file at *path*, which is made if it does not exist.
 
-    One process at a time can have it: another one gets a :exc:`JournalError`. When a process ends, however it does, the
+    One process at a time can have it: another one gets a :exc:`JournalInUseError`. When a process ends, however it does, the
     journal is free again.
     """
 
@@ -91,8 +95,9 @@ class Journal:
             with self._transaction():
                 self._prepare()
         except sqlite3.OperationalError as error:
-            problem = "another crawl is using it" if "locked" in str(error) else str(error)
-            raise JournalError(f"the journal {path!r} cannot be used: {problem}") from None
+            if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
+                raise JournalInUseError(f"the journal {path!r} cannot be used: another crawl is using it") from None
+            raise JournalError(f"the journal {path!r} cannot be used: {error}") from None
         except sqlite3.DatabaseError as error:
             raise JournalError(f"the journal {path!r} cannot be read: {error}") from None
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
+import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
@@ -354,6 +356,8 @@ def _short(value: Any) -> str:
 
 def _unreadable(path: Any) -> str | None:
     try:
+        if stat.S_ISFIFO(os.stat(path).st_mode):
+            return None  # whoever writes to it would find nobody reading once it is closed
         with open(path, "rb"):
             return None
     except (OSError, ValueError) as error:

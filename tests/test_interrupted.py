@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sitemapcrawl.spiders.sitemap import SitemapSpider
+from sitemapcrawl.journal import Journal
+from sitemapcrawl.spiders.sitemap import JOURNAL, SitemapSpider
 from tests.crawling import PROXIES, crawl, read_records
 from tests.mockweb import Answer, MockWeb, index, urlset
 
@@ -236,6 +237,22 @@ def test_files_of_so_many_pages_are_continued_with_a_new_one(tmp_path: Path) -> 
     assert found == [2, 4, 0]
 
 
+@pytest.mark.parametrize("batch_size", [1, 2_000])
+def test_files_of_so_many_pages_are_whole_after_any_number_of_runs(tmp_path: Path, batch_size: int) -> None:
+    """A file that was filled up in a document keeps the pages of those before it and of that one."""
+    web = {ROOT + "i.xml": index(*(f"/{letter}.xml" for letter in "abcdef"))}
+    web |= {f"{ROOT}{letter}.xml": urlset(*(f"/{letter}{number}" for number in range(3))) for letter in "abcdef"}
+    settings = {
+        "FEEDS": {str(tmp_path / "p-%(batch_id)d.jsonl"): {"format": "jsonl", "batch_item_count": 4}},
+        "JOBDIR": str(tmp_path / "job"), "SITEMAPCRAWL_BATCH_SIZE": batch_size, **interrupt_after(3),
+    }  # fmt: skip
+    with MockWeb(web) as served:
+        statuses = [crawl(served, ROOT + "i.xml", settings, multi_thread="false").exit_status for _ in range(3)]
+    assert statuses == [1, 1, 0]
+    pages = [page["loc"] for path in tmp_path.glob("p-*.jsonl") for page in read_records(path)]
+    assert sorted(pages) == [f"{ROOT}{letter}{number}" for letter in "abcdef" for number in range(3)]
+
+
 def test_another_crawl_in_the_same_folder_is_a_wrong_option(tmp_path: Path) -> None:
     settings = {"JOBDIR": str(tmp_path)}
     with MockWeb({ROOT: urlset("/1"), ROOT + "other": urlset("/2")}) as web:
@@ -293,21 +310,76 @@ def test_feeds_that_cannot_be_continued_are_told(tmp_path: Path, caplog: pytest.
     assert "p.csv" not in caplog.text
 
 
-def test_a_document_that_could_not_be_saved_is_read_once_more(tmp_path: Path) -> None:
+def test_a_crawl_ends_where_its_state_cannot_be_saved_and_goes_on_from_there(tmp_path: Path) -> None:
     from sitemapcrawl.signals import documents_saving
 
     def spoil(crawler: Any) -> None:
         def full() -> None:
-            if crawler.stats.get_value("sitemapcrawl/pages"):
+            if crawler.stats.get_value("sitemapcrawl/pages") == 2:  # of the first sitemap; the disk has room again later
                 raise OSError("no space left on device")
 
         crawler.signals.connect(full, documents_saving, weak=False)
 
-    settings = {"JOBDIR": str(tmp_path), "LOG_LEVEL": "CRITICAL"}
-    with MockWeb({ROOT: urlset("/1")}) as web:
-        crawl(web, ROOT, settings, prepare=spoil)
-        result = crawl(web, ROOT, settings)
-    assert (len(web.requested), result.locations) == (2, [ROOT + "1"])
+    feeds = {"FEEDS": {str(tmp_path / "p.jsonl"): {"format": "jsonl"}}, "JOBDIR": str(tmp_path / "job"), "LOG_LEVEL": "CRITICAL"}
+    web = {ROOT: index("/a.xml", "/b.xml", "/c.xml")} | {f"{ROOT}{name}.xml": urlset(f"/{name}1", f"/{name}2") for name in "abc"}
+    with MockWeb(web) as served:
+        first = crawl(served, ROOT, feeds, prepare=spoil, multi_thread="false")
+        second = crawl(served, ROOT, feeds, multi_thread="false")
+    assert (first.exit_status, second.exit_status) == (1, 0)
+    assert first.stats["finish_reason"] == "not_saved"
+    assert [page["loc"][-2:] for page in read_records(tmp_path / "p.jsonl")] == ["a1", "a2", "b1", "b2", "c1", "c2"]
+    assert served.requested.count(ROOT + "a.xml") == 2
+
+
+@pytest.mark.parametrize("folder", ["file", "file/job"])
+def test_a_folder_that_cannot_be_made_is_a_wrong_option(tmp_path: Path, folder: str) -> None:
+    (tmp_path / "file").touch()
+    result = crawl(None, ROOT, {"JOBDIR": str(tmp_path / folder)})
+    assert (result.exit_status, [error["type"] for error in result.errors]) == (2, ["config"])
+    assert folder in result.errors[0]["message"]
+
+
+def test_a_second_process_leaves_the_files_of_the_first_alone(tmp_path: Path) -> None:
+    (tmp_path / "e.jsonl").write_text("of the first\n")
+    (tmp_path / "job").mkdir()
+    journal = Journal(str(tmp_path / "job" / JOURNAL))
+    try:
+        result = crawl(None, ROOT, {"JOBDIR": str(tmp_path / "job")}, errors=str(tmp_path / "e.jsonl"))
+    finally:
+        journal.close()
+    assert (result.exit_status, result.stats["sitemapcrawl/errors/config"]) == (2, 1)
+    assert (tmp_path / "e.jsonl").read_text() == "of the first\n"
+
+
+def test_a_wrong_option_in_between_costs_no_error(tmp_path: Path) -> None:
+    settings = {"JOBDIR": str(tmp_path / "job")}
+    options = {"errors": str(tmp_path / "e.jsonl"), "multi_thread": "false"}
+    with MockWeb({ROOT: index("/lost.xml", "/a.xml"), ROOT + "a.xml": urlset("/1")}) as web:
+        crawl(web, ROOT, {**settings, **interrupt_after(2)}, **options)
+        assert crawl(web, ROOT, settings, **options, max_depth="0").exit_status == 2
+        assert [error["type"] for error in read_records(tmp_path / "e.jsonl")] == ["network", "config"]
+        assert crawl(web, ROOT, settings, **options).exit_status == 0
+    assert [error["type"] for error in read_records(tmp_path / "e.jsonl")] == ["network"]
+
+
+@pytest.mark.parametrize("name", ["requests.queue/active.json", "spider.state"])
+def test_a_file_of_scrapy_that_was_cut_off_does_not_keep_a_crawl_from_going_on(
+    tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    crawl_twice(tmp_path, "p.jsonl", lambda: (tmp_path / "job" / name).write_bytes(b"") and None)
+    assert len(read_records(tmp_path / "p.jsonl")) == 6
+    assert "Traceback" not in caplog.text
+
+
+def test_requests_that_wait_for_a_delay_are_left_for_the_next_run(tmp_path: Path) -> None:
+    settings = {"JOBDIR": str(tmp_path / "job"), "FEEDS": {str(tmp_path / "p.jsonl"): {"format": "jsonl"}}}
+    pages = {ROOT: index(*(f"/{number}.xml" for number in range(8)))}
+    with MockWeb(pages, lambda url: Answer(urlset(url + "/page").encode())) as web:
+        crawl(web, ROOT, {**settings, **interrupt_after(2), "DOWNLOAD_DELAY": 0.2})
+        assert len(web.requested) <= 3
+        assert crawl(web, ROOT, settings).exit_status == 0
+    assert len(web.requested) == 9
+    assert len(read_records(tmp_path / "p.jsonl")) == 8
 
 
 def test_nothing_is_kept_without_a_folder_for_it(tmp_path: Path) -> None:

@@ -126,8 +126,8 @@ class Job:
 
 
 @contextmanager
-def running(folder: Path, web: MockWeb) -> Iterator[Scrapyd]:
-    """Run a Scrapyd in *folder*; it and its jobs are ended with the block."""
+def running(folder: Path, web: MockWeb, more: str = "") -> Iterator[Scrapyd]:
+    """Run a Scrapyd in *folder*, with *more* in its configuration; it and its jobs are ended with the block."""
     environment = {name: value for name, value in os.environ.items() if name not in PROXIES and not name.startswith("SCRAPY")}
     environment.update(http_proxy=web.address, HOME=str(folder), XDG_CONFIG_HOME=str(folder))
     path = folder / "scrapyd.log"
@@ -135,7 +135,7 @@ def running(folder: Path, web: MockWeb) -> Iterator[Scrapyd]:
     for _ in range(5):
         with socket.create_server(("127.0.0.1", 0)) as found:
             port = found.getsockname()[1]
-        (folder / "scrapyd.conf").write_text(CONFIGURATION.format(port=port, folder=folder))
+        (folder / "scrapyd.conf").write_text((CONFIGURATION + more).format(port=port, folder=folder))
         with path.open("wb") as log:
             # A session of its own: its jobs are in it, and would go on without it.
             process = subprocess.Popen(
@@ -273,6 +273,46 @@ def test_cancelled_job_delivers_what_it_has(scrapyd: Scrapyd) -> None:
     assert f"pages       {len(pages)}" in log
     assert "Cut short: it was interrupted" in log
     assert "Traceback" not in log
+
+
+def test_cancelled_job_waits_for_no_delay(scrapyd: Scrapyd) -> None:
+    job = scrapyd.schedule("delayed", "DOWNLOAD_DELAY=1", "DOWNLOAD_DELAY_JITTER=0", url=ROOT + "slow.xml")
+    before = len(scrapyd.web.requested)
+    until(lambda: any("/slow/" in url for url in scrapyd.web.requested[before:]))
+    assert scrapyd.call("cancel", ("job", "delayed"), post=True)["prevstate"] == "running"
+    job.wait()
+    # Sixteen wait in the downloader by then.
+    assert len(scrapyd.web.requested[before:]) <= 3
+    assert len(job.items) == len(scrapyd.web.requested[before:]) - 1
+    assert "cut short" in job.records("errors")[-1]["message"]
+
+
+def test_job_that_was_cancelled_or_killed_goes_on_under_its_name(scrapyd: Scrapyd, tmp_path: Path) -> None:
+    shutil.copytree(scrapyd.folder / "eggs", tmp_path / "eggs")
+    requested = scrapyd.web.requested
+
+    def begin(again: Scrapyd) -> Job:
+        before = len(requested)
+        job = again.schedule("job", url=ROOT + "slow.xml", max_concurrency="4")
+        until(lambda: sum("/slow/" in url for url in requested[before:]) >= 5)
+        return job
+
+    def ended(again: Scrapyd) -> bool:
+        return not again.call("listjobs")["running"] + again.call("listjobs")["pending"]
+
+    with running(tmp_path, scrapyd.web, "jobs_dir = {folder}/jobs\n") as again:
+        job = begin(again)
+        again.call("cancel", ("job", "job"), post=True)
+        until(lambda: ended(again))
+        assert (job.records("errors"), job.records("sitemaps")) == ([], [])
+        job = begin(again)
+        os.kill(again.call("listjobs")["running"][0]["pid"], signal.SIGKILL)
+        until(lambda: ended(again))
+        again.schedule("job", url=ROOT + "slow.xml", max_concurrency="0")
+        until(lambda: ended(again))
+        pages = [item["loc"] for item in job.items]
+        assert len(pages) == len(set(pages)) == 200
+        assert (job.records("errors"), len(job.records("sitemaps"))) == ([], 200)
 
 
 def test_page_installs_what_the_egg_needs() -> None:

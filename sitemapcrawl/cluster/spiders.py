@@ -17,7 +17,6 @@ from redis.exceptions import RedisError
 from scrapy.settings import default_settings as scrapy_defaults
 from scrapy.utils.asyncio import run_in_thread
 from scrapy_redis import defaults
-from twisted.python.failure import Failure
 
 from sitemapcrawl import default_settings
 from sitemapcrawl.cluster.store import Document, Store, connect
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
+    from twisted.python.failure import Failure
 
     from sitemapcrawl.cluster.scheduling import ClusterScheduler
     from sitemapcrawl.cluster.store import Claimed
@@ -319,8 +319,8 @@ class SitemapSpider(sitemap.SitemapSpider):
     async def _write_out(self) -> None:
         """Have written out what the feeds hold back: a document that is done does not come again."""
         for _, result in await self.crawler.signals.send_catch_log_async(documents_saving):
-            if isinstance(result, Failure):
-                raise DocumentLost(f"what was delivered could not be written: {result.value}")
+            if isinstance(result, Exception):
+                raise DocumentLost(f"what was delivered could not be written: {result}")
 
     def _let_go(self, call: Call) -> None:
         self.calls.pop(call.id, None)

@@ -19,6 +19,10 @@ class NotAdmitted(IgnoreRequest):
     """The request is left out, and nothing is to be said about it any more."""
 
 
+class NotSent(IgnoreRequest):
+    """The request waited for its turn in the downloader when the crawl was closed. It is neither done nor failed."""
+
+
 class AdmissionMiddleware:
     """Ask the spider's ``admit(request)`` once for each of its requests; one that it refuses is not sent.
 

@@ -27,10 +27,15 @@ RECORDS = (Page, SitemapEntry)
 
 
 def export_each(exporter: BaseItemExporter, items: Iterable[Any]) -> None:
-    """Write *items* one by one; one that the exporter cannot write costs itself, and not those that come after it."""
+    """Write *items* one by one; one that the exporter cannot write costs itself, and not those that come after it.
+
+    A file that cannot be written raises :exc:`OSError`.
+    """
     for item in items:
         try:
             exporter.export_item(item)
+        except OSError:
+            raise
         except Exception:
             logger.error("Error exporting %(item)s", {"item": item}, exc_info=True)
 

@@ -42,6 +42,11 @@ class BatchFeedExporter(FeedExporter):
     """
 
     _has_others = False  # whether there were items besides the pages of sitemaps
+    _fault: OSError | None = None  # what kept items from being written
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._full: dict[str, int] = {}  # sizes of the files that were filled since flush() was asked
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -56,7 +61,7 @@ class BatchFeedExporter(FeedExporter):
     def item_scraped(self, item: Any, spider: Spider) -> None:
         if not isinstance(item, PageBatch):
             self._has_others = self._has_others or not isinstance(item, Page)
-            super().item_scraped(item, spider)
+            self.slots = [self._export(slot, [item] if slot.filter.accepts(item) else [], spider) for slot in self.slots]
             return
         self.slots = [self._export(slot, _accepted(slot.filter, item.pages), spider) for slot in self.slots]
 
@@ -64,6 +69,13 @@ class BatchFeedExporter(FeedExporter):
         self._export_records(sitemaps, sitemaps, spider)
 
     def errors_found(self, errors: list[SitemapError], spider: Spider) -> None:
+        if getattr(spider, "is_beside_another", False):
+            return
+        if getattr(spider, "config_errors", None) and self.settings.get("JOBDIR"):
+            # The errors of a crawl that is to go on are in the file. What is added is cut off when it does.
+            for slot in self.slots:
+                if slot.file is None and isinstance(slot.storage, FileFeedStorage):
+                    slot.storage.write_mode = "ab"
         self._export_records(errors, [ErrorRecord(error.record()) for error in errors], spider)
 
     def _export_records(self, records: Sequence[Any], items: Sequence[Any], spider: Spider) -> None:
@@ -82,13 +94,11 @@ class BatchFeedExporter(FeedExporter):
         while items:
             room = at_most - slot.itemcount if at_most else len(items)
             part, items = items[:room], items[room:]
-            slot.start_exporting()
-            assert slot.exporter
-            export_batch = getattr(slot.exporter, "export_batch", None)
-            if export_batch is not None:
-                export_batch(part)
-            else:
-                export_each(slot.exporter, part)
+            try:
+                _write(slot, part)
+            except OSError as error:
+                self._fault = error
+                raise
             slot.itemcount += len(part)
             if at_most and slot.itemcount >= at_most:
                 slot = self._next_slot(slot, spider)
@@ -96,7 +106,7 @@ class BatchFeedExporter(FeedExporter):
 
     def _next_slot(self, slot: FeedSlot, spider: Spider) -> FeedSlot:
         """Close the file of *slot* and return a slot for the next one, as FeedExporter.item_scraped() does."""
-        _flush(slot)  # it is closed in a moment, and until then a document may be done
+        self._full.update(self._written(slot))  # it is closed in a moment, and until then a document may be done
         following = self._following(slot, spider)
         self._schedule_slot_close(slot, spider)
         return following
@@ -123,19 +133,25 @@ class BatchFeedExporter(FeedExporter):
     def flush(self) -> dict[str, int]:
         """Write out what is held back for local files, and return their sizes: absolute path → bytes.
 
-        The size is -1 where items come from elsewhere too: these do not come once more and must not be cut off.
+        The size is -1 where items come from elsewhere too: these do not come once more and must not be cut off. Raises what
+        kept items from being written: a disk that is full, for one.
         """
-        sizes = {}
+        if self._fault is not None:
+            raise self._fault
+        sizes, self._full = self._full, {}
         for slot in self.slots:
-            _flush(slot)
-            path = _path(slot)
-            if path is not None:
-                opened = slot.file is not None
-                keeps = opened or getattr(slot.storage, "write_mode", "ab") == "ab"
-                sizes[path] = os.path.getsize(path) if keeps and os.path.exists(path) else 0
-                if self._has_others and sizes[path]:
-                    sizes[path] = -1
+            sizes.update(self._written(slot))
         return sizes
+
+    def _written(self, slot: FeedSlot) -> dict[str, int]:
+        """Write out what is held back for the file of *slot*, and return its size by its path."""
+        _flush(slot)
+        path = _path(slot)
+        if path is None:
+            return {}
+        keeps = slot.file is not None or getattr(slot.storage, "write_mode", "ab") == "ab"
+        size = os.path.getsize(path) if keeps and os.path.exists(path) else 0
+        return {path: -1 if self._has_others and size else size}
 
     def resume(self, sizes: Mapping[str, int] | None, spider: Spider | None = None) -> None:
         """Continue the files of an interrupted crawl, cut back to *sizes*: what is behind comes once more.
@@ -190,6 +206,16 @@ class BatchFeedExporter(FeedExporter):
             else:
                 continue
             logger.warning("The feed %s is not whole if the crawl is interrupted: %s", slot.uri, problem)
+
+
+def _write(slot: FeedSlot, items: Sequence[Any]) -> None:
+    slot.start_exporting()
+    assert slot.exporter
+    export_batch = getattr(slot.exporter, "export_batch", None)
+    if export_batch is not None:
+        export_batch(items)
+    else:
+        export_each(slot.exporter, items)
 
 
 def _flush(slot: FeedSlot) -> None:

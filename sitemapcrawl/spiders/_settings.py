@@ -61,6 +61,28 @@ def set_from_options(settings: BaseSettings, options: Options) -> None:
     leave_out_idle(settings)
 
 
+def make_job_dir(settings: BaseSettings) -> str | None:
+    """Make the folder that JOBDIR names. Return what is wrong with it, if anything is; then there is no JOBDIR any more."""
+    folder = settings.get("JOBDIR")
+    if not folder:
+        return None
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        reason = None if os.access(folder, os.W_OK | os.X_OK) else "permission denied"
+    except FileExistsError:
+        reason = "it is a file"
+    except OSError as error:
+        reason = error.strerror or str(error)
+    if reason is None:
+        state = Path(folder, "spider.state")  # Scrapy's; it was cut off where it is empty, and would be told as a fault
+        if state.is_file() and not state.stat().st_size:
+            state.unlink()
+        return None
+    # Components of Scrapy would write to it, and fail before anything was said.
+    settings.set("JOBDIR", None, priority=max(settings.getpriority("JOBDIR") or 0, ADDON_PRIORITY))
+    return f"setting JOBDIR: the folder {folder!r} cannot be written: {reason}"
+
+
 def batch_size(settings: BaseSettings) -> int:
     """Return how many pages take the item path together: one, where the project has components that know no batches."""
     size = settings.getint("SITEMAPCRAWL_BATCH_SIZE", default_settings.SITEMAPCRAWL_BATCH_SIZE)

@@ -16,18 +16,17 @@ from scrapy import Request, signals
 from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.asyncio import is_asyncio_available, run_in_thread
 from scrapy.utils.job import job_dir
-from twisted.python.failure import Failure
 
 from sitemapcrawl import default_settings
 from sitemapcrawl.counters import Counters, DocumentLost
-from sitemapcrawl.downloadermiddlewares.admission import ADMITTED, NotAdmitted
+from sitemapcrawl.downloadermiddlewares.admission import ADMITTED, NotAdmitted, NotSent
 from sitemapcrawl.failures import REASONS, explain, explain_status
 from sitemapcrawl.items import PageBatch
-from sitemapcrawl.journal import Done, Journal, JournalError
+from sitemapcrawl.journal import Done, Journal, JournalError, JournalInUseError
 from sitemapcrawl.options import Options, parse_options
 from sitemapcrawl.protocol.errors import ConfigError, NetworkError, ParseError, SitemapError, ValidationError
 from sitemapcrawl.protocol.reader import read
-from sitemapcrawl.protocol.urls import check_start, is_robots, request_url, structure_fault
+from sitemapcrawl.protocol.urls import is_robots, request_url, structure_fault
 from sitemapcrawl.sampling import Reservoir
 from sitemapcrawl.scheduler import JOURNALLED
 from sitemapcrawl.signals import crawl_resumed, documents_saving, errors_found, pipelines_closing, sitemaps_listed
@@ -40,9 +39,10 @@ from sitemapcrawl.spiders._settings import (
     check_settings,
     keep_error_feeds,
     knows_batches,
+    make_job_dir,
     set_from_options,
 )
-from sitemapcrawl.spiders._starts import starts
+from sitemapcrawl.spiders._starts import check, starts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
+    from twisted.python.failure import Failure
 
     from sitemapcrawl.exporters.findings import FindingsFile
     from sitemapcrawl.protocol.records import Page
@@ -89,6 +90,7 @@ class SitemapSpider(PageRequests):
     comes_to_an_end = True
     # Why the document of a start was not read: of those that have ended, the first that has failed.
     start_error: SitemapError | None = None
+    is_beside_another: bool = False  # whether another process works on this crawl: its files are not ours
     _abandoned: bool = False  # whether nobody wants what is left
     # Set when the crawl starts, where JOBDIR is set.
     journal: Journal | None = None
@@ -110,7 +112,7 @@ class SitemapSpider(PageRequests):
         if not spider.requests_pages:
             set_from_options(settings, spider.options)
         spider._prepare(settings)
-        spider._open_findings()
+        spider._check_findings()
         if spider.config_errors:
             keep_error_feeds(settings)
         crawler.signals.connect(spider._room.set, signals.scheduler_empty)
@@ -123,7 +125,11 @@ class SitemapSpider(PageRequests):
     def _prepare(self, settings: BaseSettings) -> None:
         self._batch_size = batch_size(settings)
         # The journal knows nothing of requests for pages: where there are any, JOBDIR does what it does in Scrapy.
-        self._job_dir = None if self.requests_pages else job_dir(settings)
+        self._job_dir = None
+        if problem := make_job_dir(settings):
+            self.config_errors.append(ConfigError(self.options.url or None, problem))
+        elif not self.requests_pages:
+            self._job_dir = job_dir(settings)
         self._run = uuid4().hex
         if self._job_dir and self.options.sample:
             message = f"option sample: {self.options.sample} is wrong, there is no sample with JOBDIR, expected 0"
@@ -133,6 +139,7 @@ class SitemapSpider(PageRequests):
         self._started = self._ended = self._failed = 0  # calls
         self._asked = 0  # calls that requests of a subclass began
         self._exhausted = False  # whether all starts were taken
+        self._unread = ""  # why no more starts can be read
         self._room = asyncio.Event()  # set when there may be room for another start
         # One document is read at a time: reading is bound by the CPU, and what is exported keeps the pages of a document
         # together. Downloads go on meanwhile. Whatever else ends a document waits its turn as well, so that the journal
@@ -148,17 +155,22 @@ class SitemapSpider(PageRequests):
             self._readers.put_nowait(thread)
         self._findings: FindingsFile | None = None
 
-    def _open_findings(self) -> None:
+    def _check_findings(self) -> None:
         if self.options.lint is None or self.config_errors:
             return
-        from sitemapcrawl.exporters.findings import FindingsFile  # the linter costs nothing where it is not asked for
-
-        resumed = self._job_dir is not None and Path(self._job_dir, JOURNAL).exists()
         try:
-            self._findings = FindingsFile(self.options.lint, append=resumed)
+            Path(self.options.lint).open("a").close()
         except OSError as error:
             problem = f"option lint: {self.options.lint!r} cannot be written ({error.strerror})"
             self.config_errors.append(ConfigError(self.options.url or None, problem))
+
+    def _open_findings(self) -> None:
+        """Open the file of the option ``lint``. A crawl that requests nothing must not cost that of an earlier one."""
+        if self.options.lint is None or self._findings is not None:
+            return
+        from sitemapcrawl.exporters.findings import FindingsFile  # the linter costs nothing where it is not asked for
+
+        self._findings = FindingsFile(self.options.lint, append=self.journal is not None and self.journal.started > 0)
 
     @property
     def keeps_journal(self) -> bool:
@@ -191,17 +203,30 @@ class SitemapSpider(PageRequests):
         # The engine takes what this yields as fast as it can, so this bounds what waits and what is worked on.
         async for request in self._resume():
             yield request
-        while not self._abandoned and (url := await anext(remaining, None)) is not None:
+        while not self._abandoned and (url := await self._next_start(remaining)) is not None:
             call = self._begin(url)
             async for request in self._first_requests(call):
                 yield request
             if options.several:
                 await self._until_there_is_room()
-        self._exhausted = not self._abandoned
-        if self._exhausted and not self._started:
-            message = f"option urls_file: {options.urls_file!r} holds no URL, expected one a line"
-            self.config_errors.append(ConfigError(None, message))
+        if not self._started and not self._abandoned:
+            problem = f"cannot be read ({self._unread})" if self._unread else "holds no URL, expected one a line"
+            self.config_errors.append(ConfigError(None, f"option urls_file: {options.urls_file!r} {problem}"))
             self.report(self.config_errors)
+        elif self._unread:
+            message = f"the file of starts cannot be read any further ({self._unread}), {self._started:,} were taken"
+            error = ParseError(options.urls_file or "", message)
+            self.start_error = self.start_error or error
+            self._failed += 1
+            self.report([error])
+        self._exhausted = not self._abandoned and not self._unread
+
+    async def _next_start(self, remaining: AsyncIterator[str]) -> str | None:
+        try:
+            return await anext(remaining, None)
+        except OSError as error:
+            self._unread = error.strerror or str(error)
+            return None
 
     async def _until_there_is_room(self) -> None:
         """Wait until another start may be taken.
@@ -233,6 +258,7 @@ class SitemapSpider(PageRequests):
         return call
 
     def _call(self, number: int, url: str) -> Call:
+        self._open_findings()
         options = self.options
         counters = Counters(options.max_sitemaps, options.max_urls, options.max_validation_errors)
         sample: Reservoir[Page] | None = Reservoir(options.sample) if options.sample else None
@@ -259,7 +285,7 @@ class SitemapSpider(PageRequests):
                 yield self._request(call, child, child, depth + 1)
             return
         try:
-            check_start(call.url)
+            check(call.url)
         except ValueError as error:
             message = str(error)
             if structure_fault(call.url) == "relative" and structure_fault(f"https://{call.url}") is None:
@@ -400,8 +426,8 @@ class SitemapSpider(PageRequests):
         request: Request = failure.request  # type: ignore[attr-defined]
         try:
             call = self._call_of(request)
-            if call is None or self._abandoned:
-                return
+            if call is None or self._abandoned or isinstance(failure.value, NotSent):
+                return  # one that was not sent is left over when the crawl is closed, as those in the scheduler are
             arguments = request.cb_kwargs
             error = None
             if not isinstance(failure.value, NotAdmitted):
@@ -665,11 +691,12 @@ class SitemapSpider(PageRequests):
         try:
             journal = Journal(str(Path(self._job_dir, JOURNAL)))
             try:
-                await _pass_over(remaining, journal)
+                await self._pass_over(remaining, journal)
             except JournalError:
                 journal.close()
                 raise
         except JournalError as error:
+            self.is_beside_another = isinstance(error, JournalInUseError)
             self.config_errors.append(ConfigError(self.options.url or None, f"setting JOBDIR: {error}"))
             return
         self.journal = journal
@@ -677,6 +704,18 @@ class SitemapSpider(PageRequests):
         if sizes := journal.files():
             self.crawler.signals.send_catch_log(crawl_resumed, sizes=sizes)
         await self._save(None, None)
+
+    async def _pass_over(self, remaining: AsyncIterator[str], journal: Journal) -> None:
+        """Take as many starts as were taken before from *remaining*; the last one has to be the same."""
+        count, last = journal.started, None
+        for _ in range(count):
+            last = await self._next_start(remaining)
+        if self._unread:
+            raise JournalError(f"its {count:,} starts cannot be passed over: {self.options.urls_file!r} ({self._unread})")
+        if count and last != journal.last_start:
+            raise JournalError(
+                f"its crawl had {journal.last_start!r} as start {count:,}, not {last!r}; name another folder for another crawl"
+            )
 
     async def _resume(self) -> AsyncIterator[Request]:
         """Yield the requests that the journal has waiting."""
@@ -718,15 +757,21 @@ class SitemapSpider(PageRequests):
     async def _save(self, call: Call | None, done: Done | None, *, ended: bool = False) -> None:
         """Write what is done into the journal, once its pages are in the feeds."""
         assert self.journal is not None
+        if self._abandoned:
+            return  # a document that was not read to its end may be in the files
         sizes: dict[str, int] = {}
         try:
             for _, result in await self.crawler.signals.send_catch_log_async(documents_saving):
-                if isinstance(result, Failure):
-                    return  # the signal has logged it; the document is read once more when the crawl is resumed
+                if isinstance(result, Exception):
+                    raise OSError("what the documents held could not be written out")  # the signal has logged why
                 sizes.update(result or {})
             self.journal.save(call.state() if call else None, done, sizes, ended=ended)
-        except (sqlite3.Error, OSError):
-            logger.error("The journal could not be written", exc_info=True)
+        except (sqlite3.Error, OSError) as error:
+            # Whatever came after it would be there twice, or lost where its start ends. The crawl can go on from here.
+            logger.error("The crawl ends, for its state cannot be saved in JOBDIR: %s", error)
+            self.abandon()
+            assert self.crawler.engine is not None
+            self._closing = asyncio.ensure_future(self.crawler.engine.close_spider_async(reason="not_saved"))
 
     # Records
 
@@ -846,17 +891,6 @@ class SitemapSpider(PageRequests):
 def limit_error(url: str, limit: str, most: int) -> ParseError:
     """Return the error that tells that the call for *url* has left something out, since it had *most* already."""
     return ParseError(url, _LIMIT_MESSAGES[limit].format(most), limit)
-
-
-async def _pass_over(remaining: AsyncIterator[str], journal: Journal) -> None:
-    """Take as many starts as were taken before from *remaining*; the last one has to be the same."""
-    count, last = journal.started, None
-    for _ in range(count):
-        last = await anext(remaining, None)
-    if count and last != journal.last_start:
-        raise JournalError(
-            f"its crawl had {journal.last_start!r} as start {count:,}, not {last!r}; name another folder for another crawl"
-        )
 
 
 def _run(thread: ThreadPoolExecutor, function: Callable[..., Any], *arguments: Any) -> asyncio.Future[Any]:

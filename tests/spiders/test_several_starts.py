@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import json
 import logging
+import os
+import signal
 import subprocess
 import sys
+import time
+import tracemalloc
 from collections import Counter
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sitemapcrawl.options import Options
+from sitemapcrawl.spiders._starts import starts
 from tests.crawling import crawl, read_records
 from tests.mockweb import Answer, MockWeb, index, urlset
 
@@ -160,8 +169,6 @@ def test_file_of_one_start_is_marked_nevertheless(tmp_path: Path) -> None:
 
 
 def test_standard_input_is_a_file(tmp_path: Path) -> None:
-    import os
-
     with MockWeb(WEB) as web:
         done = subprocess.run(
             [sys.executable, "-m", "scrapy", "crawl", "sitemap", "-a", "urls_file=-", "-O", str(tmp_path / "p.jsonl")],
@@ -225,3 +232,160 @@ def test_sitemap_that_would_have_been_tried_again_is_lost_for_its_start() -> Non
     assert result.stats["sitemapcrawl/sitemaps/failed"] == 2
     assert result.stats["sitemapcrawl/sitemaps/read"] == 2
     assert "sitemapcrawl/sitemaps/left_out" not in result.stats
+
+
+# Files that are not as they should be
+
+
+def read(path: str) -> list[str]:
+    async def collect() -> list[str]:
+        return [url async for url in starts(Options(urls_file=path))]
+
+    return asyncio.run(collect())
+
+
+def test_lines_are_found_wherever_the_blocks_end(tmp_path: Path) -> None:
+    lines = [f"http://{number}.example/" + "x" * (number * 37 % 5_000) for number in range(400)]
+    (tmp_path / "starts").write_text("".join(f"  {line}{end}" for line, end in zip(lines, ["\n", "\r\n"] * 200, strict=True)))
+    assert read(str(tmp_path / "starts")) == lines
+
+
+def test_a_line_without_an_end_takes_no_memory(tmp_path: Path) -> None:
+    with (tmp_path / "starts").open("wb") as file:
+        file.write(A.encode() + b"\n")
+        file.truncate(20_000_000)  # zeros
+        file.seek(0, 2)
+        file.write(b"\n" + B.encode())
+    tracemalloc.start()
+    try:
+        first, long, last = read(str(tmp_path / "starts"))
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (first, last) == (A, B)
+    assert len(long) < 40_000
+    assert most < 2_000_000
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (b"http://a.example/caf\xe9", "not UTF-8"),
+        (b"http://a.example/" + b"x" * 50_000, "8,192 characters"),
+        (b"http://a.example/" + "é".encode() * 50_000, "8,192 characters"),
+        (b"http://a.example/\x00", "control character"),
+        (b"\x1f\x8b\x08\x00", "not UTF-8"),
+    ],
+)
+def test_a_line_that_is_no_url_is_an_error_and_is_not_requested(line: bytes, problem: str, tmp_path: Path) -> None:
+    (tmp_path / "starts").write_bytes(line + b"\n" + A.encode())
+    with MockWeb(WEB) as web:
+        result = crawl(web, urls_file=str(tmp_path / "starts"))
+    assert (result.exit_status, len(result.pages), len(web.requested)) == (1, 3, 3)
+    assert problem in result.errors[0]["message"]
+
+
+def test_a_file_in_utf_16_is_a_wrong_option(tmp_path: Path) -> None:
+    (tmp_path / "starts").write_text(A, encoding="utf-16")
+    result = crawl(None, urls_file=str(tmp_path / "starts"))
+    assert (result.exit_status, [error["type"] for error in result.errors]) == (2, ["config"])
+    assert "UTF-16" in result.errors[0]["message"]
+
+
+@pytest.mark.parametrize("job", [False, True])
+def test_a_file_without_a_start_costs_no_file_of_an_earlier_crawl(job: bool, tmp_path: Path) -> None:
+    files = {name: tmp_path / name for name in ("p.jsonl", "s.jsonl", "lint.jsonl")}
+    for path in files.values():
+        path.write_text("earlier\n")
+    (tmp_path / "starts").write_text("# none\n")
+    settings = {"FEEDS": {str(files["p.jsonl"]): {"format": "jsonl", "overwrite": True}}}
+    settings |= {"JOBDIR": str(tmp_path / "job")} if job else {}
+    options = {"sitemaps": str(files["s.jsonl"]), "lint": str(files["lint.jsonl"])}
+    assert crawl(None, None, settings, urls_file=str(tmp_path / "starts"), **options).exit_status == 2
+    assert {path.read_text() for path in files.values()} == {"earlier\n"}
+
+
+class Failing(io.BytesIO):
+    """A file that can be read so many times."""
+
+    reads = 1
+
+    def read(self, *arguments: Any) -> bytes:
+        if not self.reads:
+            raise OSError(5, "Input/output error")
+        self.reads -= 1
+        return super().read(*arguments)
+
+
+@pytest.mark.parametrize("job", [False, True])
+def test_a_file_that_cannot_be_read_any_further_is_an_error_and_exit_status_1(
+    job: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "starts"
+    file.write_text(f"{A}\n{B}\n")
+    settings = {"JOBDIR": str(tmp_path / "job"), "FEEDS": {str(tmp_path / "p.jsonl"): {"format": "jsonl"}}} if job else {}
+    with MockWeb(WEB) as web:
+        with monkeypatch.context() as patch:
+            patch.setattr("sitemapcrawl.spiders._starts._open", lambda path: Failing(f"{A}\n{B}".encode()))
+            result = crawl(web, None, settings, urls_file=str(file))
+        [error] = [error for error in result.errors if error["type"] == "parse"]
+        assert (result.exit_status, error["url"]) == (1, str(file))
+        assert "Input/output error" in error["message"]
+        assert {page["start"] for page in result.pages or read_records(tmp_path / "p.jsonl")} == {A}
+        if job:  # the rest is taken later
+            assert crawl(web, None, settings, urls_file=str(file)).exit_status == 0
+            assert Counter(page["start"] for page in read_records(tmp_path / "p.jsonl")) == {A: 3, B: 4}
+
+
+def test_a_file_that_cannot_be_read_at_all_is_a_wrong_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "starts").write_text(A)
+    monkeypatch.setattr("sitemapcrawl.spiders._starts._open", lambda path: Failing())
+    monkeypatch.setattr(Failing, "reads", 0)
+    result = crawl(None, urls_file=str(tmp_path / "starts"))
+    assert (result.exit_status, [error["type"] for error in result.errors]) == (2, ["config"])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_a_named_pipe_is_read_while_the_crawl_goes_on(tmp_path: Path) -> None:
+    pipe = str(tmp_path / "pipe")
+    os.mkfifo(pipe)
+    with MockWeb(WEB) as web:
+
+        def write() -> None:
+            with open(pipe, "w") as file:
+                print(A, file=file, flush=True)
+                while "http://a.example/2.xml" not in web.requested:
+                    time.sleep(0.01)
+                print(B, file=file)
+
+        writer = Thread(target=write, daemon=True)
+        writer.start()
+        result = crawl(web, urls_file=pipe)
+        writer.join(10)
+    assert (result.exit_status, len(result.pages)) == (0, 7)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+@pytest.mark.parametrize("named", [True, False])
+def test_a_pipe_that_never_ends_does_not_keep_an_interrupted_crawl_from_ending(named: bool, tmp_path: Path) -> None:
+    pipe = str(tmp_path / "pipe")
+    os.mkfifo(pipe)
+    with MockWeb(WEB) as web:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "scrapy", "crawl", "sitemap", "-a", f"urls_file={pipe if named else '-'}"],
+            cwd=PROJECT, env={**os.environ, "http_proxy": web.address}, stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        assert process.stdin is not None
+        with process.stdin, open(pipe, "wb", 0) if named else process.stdin as file:
+            file.write(f"{A}\n".encode())
+            file.flush()
+            until = time.monotonic() + 20
+            while len(web.requested) < 3 and time.monotonic() < until:
+                time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(10) == 1
+            assert process.stderr is not None
+            log = process.stderr.read()
+            process.stderr.close()
+    assert b"interrupted" in log
+    assert b"Traceback" not in log
