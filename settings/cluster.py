@@ -14,6 +14,7 @@ if find_spec("scrapy_redis") is None:
     raise SystemExit("a cluster needs scrapy-redis: pip install 'sitemapcrawl[cluster]'")
 
 SPIDER_MODULES = ["sitemapcrawl.cluster.spiders"]
+LOG_DATEFORMAT = "%Y-%m-%d %H:%M:%S"  # a worker is there for days
 REDIS_URL = os.environ.get("REDIS_URL", "redis://localhost:6379/0")
 REDIS_PARAMS = {"socket_connect_timeout": 5}  # seconds
 MAX_IDLE_TIME_BEFORE_CLOSE = 0  # seconds without any work in the whole cluster after which a worker stops; 0: it waits on

@@ -47,7 +47,7 @@ SITEMAPCRAWL_SUMMARY_ERRORS = 5  # errors of each type that the summary at the e
 
 SITEMAPCRAWL_WORKER = None  # name of the worker, %(worker)s in the URIs of feeds; None: host, process and a few characters
 SITEMAPCRAWL_LEASE = 60  # seconds that a worker may not be heard of until others do what it was at
-SITEMAPCRAWL_MAX_ATTEMPTS = 5  # attempts at a document that no worker finishes, until it is given up
+SITEMAPCRAWL_MAX_DEATHS = 3  # workers that may be killed while they read a document, until it is given up
 
 # --- Writing -----------------------------------------------------------------------------------------------------
 

@@ -32,6 +32,8 @@ REASONS = {
     "memusage_exceeded": "the memory of MEMUSAGE_LIMIT_MB was used up",
     "start_error": "its start failed",
     "not_saved": "its state could not be saved in JOBDIR",
+    "not_written": "what it delivered could not be written",
+    "replaced": "another worker has taken its name",
 }
 
 

@@ -254,7 +254,7 @@ SETTINGS: dict[str, Callable[[Any], Any]] = {
     "SITEMAPCRAWL_SUMMARY_ERRORS": _whole(0),
     "SITEMAPCRAWL_WORKER": _text,  # the spider of a cluster looks at it closer
     "SITEMAPCRAWL_LEASE": _number(0.1),
-    "SITEMAPCRAWL_MAX_ATTEMPTS": _number(1),
+    "SITEMAPCRAWL_MAX_DEATHS": _whole(1),
     "SITEMAPCRAWL_SITEMAP_FIELDS": _fields,
     "SITEMAPCRAWL_SITEMAP_BASE_URL": _base_url,
     "SITEMAPCRAWL_SITEMAP_STYLESHEET": _stylesheet,

@@ -179,7 +179,7 @@ def test_setting_is_read(name: str, value: object, expected: object) -> None:
         ("PROGRESS_ENABLED", "maybe"),
         ("SUMMARY_ERRORS", -1),
         ("LEASE", "soon"),
-        ("MAX_ATTEMPTS", 0),
+        ("MAX_DEATHS", 0),
         ("SITEMAP_FIELDS", "loc"),
         ("SITEMAP_FIELDS", {"address": "url"}),
         ("SITEMAP_BASE_URL", "example.com"),

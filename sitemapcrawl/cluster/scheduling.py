@@ -65,7 +65,9 @@ class ClusterScheduler(scrapy_redis_scheduler.Scheduler):  # type: ignore[misc]
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        scheduler: Self = super().from_crawler(crawler)
+        # Its own makes a connection of its own, and ends with a traceback where Redis is gone in this moment.
+        spider: Any = crawler.spider
+        scheduler = cls(spider.store.redis, persist=True, queue_cls=crawler.settings["SCHEDULER_QUEUE_CLASS"])
         scheduler.in_hand = Scheduler.from_crawler(crawler)
         scheduler.df = scheduler.in_hand.df
         return scheduler

@@ -87,7 +87,6 @@ class SitemapSpider(sitemap.SitemapSpider):
 
     name = "sitemap"
     takes_starts = False
-    comes_to_an_end = False
     custom_settings = {
         "SCHEDULER": "sitemapcrawl.cluster.scheduling.ClusterScheduler",
         "SCHEDULER_QUEUE_CLASS": "sitemapcrawl.cluster.scheduling.LeasedQueue",
@@ -99,16 +98,18 @@ class SitemapSpider(sitemap.SitemapSpider):
     store: Store
 
     def _prepare(self, settings: BaseSettings) -> None:
+        # Redis is the journal. Scrapyd sets it for all projects.
+        self._unused_job_dir = settings.get("JOBDIR")
+        settings.set("JOBDIR", None, priority=settings.getpriority("JOBDIR") or 0)
         super()._prepare(settings)
-        self._job_dir = None
         self._numbers = count(1)
         self._joined = False
         self._beating: asyncio.Future[None] | None = None
         self._outage: str | None = None  # why Redis cannot be used
         self._most_documents = min(self.options.max_concurrency or _MOST_CONCURRENT, _MOST_CONCURRENT * 100)
-        self._lease = self._number(settings, "SITEMAPCRAWL_LEASE", least=0.1)  # seconds
-        self._most_attempts = self._number(settings, "SITEMAPCRAWL_MAX_ATTEMPTS", least=1)
-        self._patience = self._number(settings, "MAX_IDLE_TIME_BEFORE_CLOSE", defaults.MAX_IDLE_TIME)  # seconds; 0: no end
+        self._lease = settings.getfloat("SITEMAPCRAWL_LEASE", default_settings.SITEMAPCRAWL_LEASE)  # seconds
+        self._most_deaths = settings.getint("SITEMAPCRAWL_MAX_DEATHS", default_settings.SITEMAPCRAWL_MAX_DEATHS)
+        self._hold_off = 0.0  # until when no work is asked for
         self.worker = settings.get("SITEMAPCRAWL_WORKER") or f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:4]}"
         self._check(settings)
         if not self.config_errors:
@@ -119,18 +120,6 @@ class SitemapSpider(sitemap.SitemapSpider):
                 settings.set(name, getattr(scrapy_defaults, name), priority="spider")
         elif self.options.lint is not None:
             self.options.lint = self.options.lint.replace("%(worker)s", self.worker)
-
-    def _number(self, settings: BaseSettings, name: str, default: float | None = None, least: float = 0) -> float:
-        value = settings.get(name)
-        default = getattr(default_settings, name) if default is None else default
-        try:
-            number = float(value if value is not None else default)
-        except (TypeError, ValueError):
-            number = -1
-        if not least <= number < float("inf"):
-            self._wrong(f"setting {name}: {value!r} is wrong, expected a number of {least:g} or more")
-            return float(default)
-        return number
 
     def _wrong(self, problem: str) -> None:
         self.config_errors.append(ConfigError(None, problem))
@@ -147,12 +136,15 @@ class SitemapSpider(sitemap.SitemapSpider):
             self._wrong("option multi_thread: False is wrong, the workers of a cluster work side by side, expected True")
         if options.sample:
             self._wrong(f"option sample: {options.sample} is wrong, there is no sample of what many workers deliver, expected 0")
-        if settings.get("JOBDIR"):
-            self._wrong("setting JOBDIR: a cluster is resumed from Redis, expected none")
         if self.requests_pages:
             self._wrong(f"spider {self.name}: a cluster delivers pages and does not request them, expected no callback for pages")
         if not _WORKER_NAME.fullmatch(self.worker):
             self._wrong(f"setting SITEMAPCRAWL_WORKER: {self.worker!r} is wrong, expected letters, digits and . @ _ -")
+        idle = settings.get("MAX_IDLE_TIME_BEFORE_CLOSE", defaults.MAX_IDLE_TIME)  # seconds; 0: no end
+        try:
+            self._patience = float(idle)
+        except (TypeError, ValueError):
+            self._wrong(f"setting MAX_IDLE_TIME_BEFORE_CLOSE: {idle!r} is wrong, expected a number of seconds")
 
     def _connect(self, settings: BaseSettings) -> None:
         self.store = connect(settings, self.name, self.worker, uuid4().hex, self._lease)
@@ -169,6 +161,8 @@ class SitemapSpider(sitemap.SitemapSpider):
             return
         logger.info("Options: %s", self.options.describe())
         logger.info("Worker %s waits for work; stop it with Ctrl-C", self.worker)
+        if self._unused_job_dir:
+            logger.info("JOBDIR is not used: what a cluster has to do is in Redis")
         self._warn_of_feeds()
         # A worker that has a name of its own may have been here before: its files go on.
         self.crawler.signals.send_catch_log(crawl_resumed, sizes=None)
@@ -199,7 +193,8 @@ class SitemapSpider(sitemap.SitemapSpider):
                 "There is neither a feed nor a pipeline: pages are counted, not kept. -o 'urls-%(worker)s.jsonl' keeps them."
             )
         for uri in feeds:
-            if "%(" not in uri and uri != "stdout:":
+            # Scrapyd names the file by the job.
+            if "%(" not in uri and uri != "stdout:" and "SCRAPY_JOB" not in os.environ:
                 logger.warning("Feed %s: two workers on a machine would write the same file; name it with %%(worker)s", uri)
 
     def _is_busy(self) -> bool:
@@ -218,6 +213,9 @@ class SitemapSpider(sitemap.SitemapSpider):
             pass
 
     async def _claim(self) -> Claimed | None:
+        """Return documents to work on; ``None`` if that cannot be known at present."""
+        if monotonic() < self._hold_off:
+            return None
         assert self.crawler.engine is not None
         scheduler = cast("ClusterScheduler", self.crawler.engine.scheduler)
         try:
@@ -250,18 +248,18 @@ class SitemapSpider(sitemap.SitemapSpider):
             else:
                 self._heed(found)
                 if found == "replaced":
-                    await self._make_way()
+                    logger.error("Another worker has taken the name %s: this one stops", self.worker)
+                    self._stop("replaced")
                     return
 
     def _heed(self, found: str | None) -> None:
         if found == "given up":
             logger.warning("Nothing was heard of this worker for %g s: others do again what it was at", self._lease)
 
-    async def _make_way(self) -> None:
-        logger.error("Another worker has taken the name %s: this one stops", self.worker)
+    def _stop(self, reason: str) -> None:
         self.abandon()
         assert self.crawler.engine is not None
-        await self.crawler.engine.close_spider_async(reason="replaced")
+        self._stopping = asyncio.ensure_future(self.crawler.engine.close_spider_async(reason=reason))
 
     # Documents
 
@@ -271,6 +269,7 @@ class SitemapSpider(sitemap.SitemapSpider):
 
     async def _begin_document(self, document: Document) -> AsyncIterator[Request]:
         counters = SharedCounters(store=self.store, document=document, depth=document.depth)
+        self._open_findings()
         number = next(self._numbers)
         call = self.calls[number] = Call(number, document.url, counters, document.url, document.attempt)
         self.known += 1
@@ -278,7 +277,7 @@ class SitemapSpider(sitemap.SitemapSpider):
         try:
             if not document.key:
                 await self._end_call(call, document)
-            elif document.attempt > self._most_attempts:
+            elif document.deaths >= self._most_deaths:
                 await self._give_up(call, document)
             elif document.is_start:
                 counters.depth = call.depth
@@ -290,9 +289,9 @@ class SitemapSpider(sitemap.SitemapSpider):
             self._lose_call(call, error)
 
     async def _give_up(self, call: Call, document: Document) -> None:
-        """Record that the document could not be finished by any worker: it must not take down one after the other."""
+        """Record that no worker could finish the document: it must not take down one after the other."""
         key = cast("SharedCounters", call.counters).key
-        error = NetworkError(key, f"given up: {self._most_attempts:g} workers have begun it and none has finished it")
+        error = NetworkError(key, f"given up: {document.deaths} workers were not heard of again while they read it")
         await self._lose(call, error, document.depth, start=document.is_start, url=document.key)
 
     async def _end_call(self, call: Call, document: Document) -> None:
@@ -320,6 +319,9 @@ class SitemapSpider(sitemap.SitemapSpider):
         """Have written out what the feeds hold back: a document that is done does not come again."""
         for _, result in await self.crawler.signals.send_catch_log_async(documents_saving):
             if isinstance(result, Exception):
+                if not self._abandoned:
+                    logger.error("This worker stops, for what it delivers cannot be written: %s", result)
+                    self._stop("not_written")
                 raise DocumentLost(f"what was delivered could not be written: {result}")
 
     def _let_go(self, call: Call) -> None:
@@ -331,6 +333,7 @@ class SitemapSpider(sitemap.SitemapSpider):
         if call is not None and call.id in self.calls:
             logger.info("Left to others: %s of %s: %s", document_of(call).key or "the end", call.url, error)
             self.count("documents/lost")
+            self._hold_off = monotonic() + _LONGEST_WAIT  # if Redis or a disk is full, the next one ends like this one
             self._let_go(call)
 
     async def _reach_max_urls(self, call: Call, *, more: bool) -> None:
@@ -354,6 +357,16 @@ class SitemapSpider(sitemap.SitemapSpider):
             self._lose_call(self._call_of(failure.request), error)  # type: ignore[attr-defined]
 
     # The end
+
+    @staticmethod
+    def ends_well(reason: str | None) -> bool:
+        """Whether a worker that was closed for *reason* has done what it was to do: it waits on until it is stopped."""
+        return reason in {"finished", "shutdown"} or str(reason).startswith("closespider")
+
+    @property
+    def keeps_journal(self) -> bool:
+        """Whether a document is done when its pages are written out: always here, as Redis has those that are not."""
+        return True
 
     @property
     def start_read(self) -> bool:

@@ -14,9 +14,10 @@
 --   :seen:N        hash, fingerprint of a sitemap that was requested -> fingerprint of the document that served it, or ""
 --   :listed:N      hash, fingerprint of a sitemap that was listed -> its entry
 --
--- A document is {depth, attempt, fingerprint, key, start, pages, errors}: what earlier attempts took of the limits is kept for
--- the next, which delivers it once more. One that is held is {..., pages, errors, begun} with what this attempt took. The end
--- of a call is work as well, a document without a key: who claims it delivers what is known at the end only.
+-- A document is {depth, attempt, fingerprint, key, start, pages, errors, deaths}: what earlier attempts took of the limits is
+-- kept for the next, which delivers it once more; deaths are the workers that were not heard of again while they read it. One
+-- that is held is {..., pages, errors, begun} with what this attempt took. The end of a call is work as well, a document
+-- without a key: who claims it delivers what is known at the end only.
 
 local prefix = KEYS[1]
 local pack, unpack_value = cmsgpack.pack, cmsgpack.unpack
@@ -41,9 +42,10 @@ local function add_to(id, field, count) return redis.call("HINCRBY", call_key(id
 
 local function make_ready(id)
     local key = call_key(id)
-    if redis.call("HGET", key, "ready") == "1" or redis.call("LLEN", waiting_key(id)) == 0 then return end
-    local most = number(id, "max_concurrency")
-    if most > 0 and number(id, "active") >= most then return end
+    local call = redis.call("HMGET", key, "ready", "max_concurrency", "active")
+    local most = tonumber(call[2] or 0)
+    if call[1] == "1" or (most > 0 and tonumber(call[3] or 0) >= most) then return end
+    if redis.call("LLEN", waiting_key(id)) == 0 then return end
     redis.call("HSET", key, "ready", 1)
     redis.call("RPUSH", ready_key, id)
 end
@@ -51,7 +53,7 @@ end
 -- One document of the call is not to be waited for any more. The last one leaves the end of the call to be done.
 local function settle(id)
     if add_to(id, "outstanding", -1) == 0 then
-        redis.call("RPUSH", waiting_key(id), pack({0, 1, "", "", 0, 0, 0}))
+        redis.call("RPUSH", waiting_key(id), pack({0, 1, "", "", 0, 0, 0, 0}))
         add_to(id, "outstanding", 1)
     end
     make_ready(id)
@@ -72,7 +74,7 @@ local function give_back(worker, field, clean)
     local id = string.match(field, "^%d+")
     if redis.call("EXISTS", call_key(id)) == 0 then return end
     local depth, attempt, fingerprint, key, start = held[1], held[2], held[3], held[4], held[5]
-    local pages, errors, begun = math.max(held[6], held[8]), math.max(held[7], held[9]), held[10]
+    local deaths, pages, errors, begun = held[8], math.max(held[6], held[9]), math.max(held[7], held[10]), held[11]
     add_to(id, "active", -1)
     if number(id, "stopped") == 1 and pages == 0 and start == 0 and key ~= "" then
         add_to(id, "left_out", 1)
@@ -80,7 +82,8 @@ local function give_back(worker, field, clean)
         return
     end
     if begun == 1 or not clean then attempt = attempt + 1 end
-    redis.call("LPUSH", waiting_key(id), pack({depth, attempt, fingerprint, key, start, pages, errors}))
+    if begun == 1 and not clean then deaths = deaths + 1 end
+    redis.call("LPUSH", waiting_key(id), pack({depth, attempt, fingerprint, key, start, pages, errors, deaths}))
     make_ready(id)
 end
 
@@ -126,42 +129,34 @@ end
 
 -- Documents
 
-local function hold(worker, id, document)
+local function hold(worker, id, url, document)
     local depth, attempt, fingerprint, key, start = document[1], document[2], document[3], document[4], document[5]
-    local held = {depth, attempt, fingerprint, key, start, document[6], document[7], 0, 0, 0}
+    local held = {depth, attempt, fingerprint, key, start, document[6], document[7], document[8], 0, 0, 0}
     redis.call("HSET", held_key(worker), id .. " " .. key, pack(held))
     add_to(id, "active", 1)
-    local call = redis.call("HMGET", call_key(id), "url", "max_sitemaps", "max_urls", "max_validation_errors")
-    return {id, call[1], key, depth, attempt, start}
+    return {id, url, key, depth, attempt, start, document[8]}
 end
 
-local function held_of_call(worker, id)
-    local count = 0
-    for _, field in ipairs(redis.call("HKEYS", held_key(worker))) do
-        if string.match(field, "^%d+") == id then count = count + 1 end
-    end
-    return count
-end
-
--- The next document of a call that the worker may have more of.
-local function claim_ready(worker)
+-- The next document of a call that the worker may have more of: counts says how many it has of each.
+local function claim_ready(worker, workers, counts)
     local tries = math.min(redis.call("LLEN", ready_key), 32)
     while tries > 0 do
         tries = tries - 1
         local id = redis.call("LPOP", ready_key)
         if not id then return end
-        local key = call_key(id)
-        if redis.call("EXISTS", key) == 1 then
-            redis.call("HSET", key, "ready", 0)
-            local most = number(id, "max_concurrency")
+        local call = redis.call("HMGET", call_key(id), "url", "max_concurrency")
+        if call[1] then
+            redis.call("HSET", call_key(id), "ready", 0)
+            local most = tonumber(call[2])
             -- Documents are read one at a time, so one worker must not take all that a call may have under way.
-            local share = math.ceil(most / math.max(1, redis.call("ZCARD", workers_key)))
-            local waiting = (most == 0 or held_of_call(worker, id) < share) and redis.call("LPOP", waiting_key(id))
+            local share = math.ceil(most / math.max(1, workers))
+            local waiting = (most == 0 or (counts[id] or 0) < share) and redis.call("LPOP", waiting_key(id))
             if waiting then
                 local document = unpack_value(waiting)
                 local server = redis.call("HGET", seen_key(id), document[3])
                 if document[4] == "" or not server or server == "" or server == document[3] then
-                    local claimed = hold(worker, id, document)
+                    local claimed = hold(worker, id, call[1], document)
+                    counts[id] = (counts[id] or 0) + 1
                     make_ready(id)
                     return claimed
                 end
@@ -183,7 +178,7 @@ local function claim_start(worker, starts, limits)
                 "HSET", call_key(id), "url", url, "outstanding", 1, "max_sitemaps", limits[1], "max_urls", limits[2],
                 "max_validation_errors", limits[3], "max_concurrency", limits[4]
             )
-            return hold(worker, id, {0, 1, "", url, 1, 0, 0})
+            return hold(worker, id, url, {0, 1, "", url, 1, 0, 0, 0})
         end
     end
 end
@@ -194,16 +189,22 @@ end
 -- many calls are open, and the documents.
 function operations.claim(worker, token, starts, count, max_sitemaps, max_urls, max_validation_errors, max_concurrency, ...)
     if redis.call("HGET", tokens_key, worker) ~= token then return {-1} end
-    local values, known = {...}, {}
+    local values, known, counts = {...}, {}, {}
     for index = 1, #values, 2 do known[values[index]] = tonumber(values[index + 1]) end
     local held = redis.call("HGETALL", held_key(worker))
     for index = 1, #held, 2 do
-        if known[held[index]] ~= unpack_value(held[index + 1])[2] then give_back(worker, held[index], true) end
+        if known[held[index]] == unpack_value(held[index + 1])[2] then
+            local id = string.match(held[index], "^%d+")
+            counts[id] = (counts[id] or 0) + 1
+        else
+            give_back(worker, held[index], true)
+        end
     end
+    local workers = redis.call("ZCARD", workers_key)
     local claimed = {0}
     local limits = {max_sitemaps, max_urls, max_validation_errors, max_concurrency}
     for _ = 1, tonumber(count) do
-        local document = claim_ready(worker) or claim_start(worker, starts, limits)
+        local document = claim_ready(worker, workers, counts) or claim_start(worker, starts, limits)
         if not document then break end
         claimed[#claimed + 1] = document
     end
@@ -225,7 +226,7 @@ end
 
 -- fingerprint of the document as it was requested, and as it was served; its depth
 function operations.serve(held, worker, id, fingerprint, served, depth)
-    held[1], held[3], held[10] = tonumber(depth), fingerprint, 1
+    held[1], held[3], held[11] = tonumber(depth), fingerprint, 1
     update(worker, id, held)
     redis.call("HSETNX", seen_key(id), fingerprint, "")
     local server = redis.call("HGET", seen_key(id), served)
@@ -239,13 +240,13 @@ end
 local function take(held, worker, id, position, counter, limit, count)
     count = tonumber(count)
     local most = number(id, limit)
-    local kept = math.max(0, held[position] - held[position + 2])
+    local kept = math.max(0, held[position] - held[position + 3])
     local left = most > 0 and kept + math.max(0, most - number(id, counter)) or math.huge
     local granted = math.min(count, left)
     if granted > 0 then
         if granted > kept then add_to(id, counter, granted - kept) end
-        held[position + 2] = held[position + 2] + granted
-        held[10] = 1
+        held[position + 3] = held[position + 3] + granted
+        held[11] = 1
         update(worker, id, held)
     end
     return {granted, granted == left and 1 or 0}
@@ -254,7 +255,7 @@ end
 -- An attempt that is done takes the place of those before it. What these took besides is free, unless there is nothing to
 -- take their place.
 local function free(held, id, position, counter)
-    local taken = held[position + 2]
+    local taken = held[position + 3]
     if 0 < taken and taken < held[position] then add_to(id, counter, taken - held[position]) end
 end
 
@@ -301,7 +302,7 @@ function operations.add(held, worker, id, sitemap, too_deep, ...)
             else
                 redis.call("HSET", seen_key(id), fingerprint, "")
                 if key == "" then key = loc end
-                redis.call("RPUSH", waiting_key(id), pack({held[1] + 1, 1, fingerprint, key, 0, 0, 0}))
+                redis.call("RPUSH", waiting_key(id), pack({held[1] + 1, 1, fingerprint, key, 0, 0, 0, 0}))
                 requests, added = requests + 1, added + 1
             end
         end

@@ -32,14 +32,15 @@ if TYPE_CHECKING:
 
 _decode = msgspec.msgpack.Decoder().decode
 
-_CHUNK = 500  # sitemaps that are added in one step: nobody else is served meanwhile
 _ENQUEUED = 1_000  # starts that are pushed in one step
+_CHUNK = 500  # sitemaps that are added in one step: nobody else is served meanwhile
 
 
 class Document(NamedTuple):
     """A document that was claimed: of which call, and which attempt at it this is.
 
-    It is the document of the start where ``is_start`` says so. Without a ``key`` it is the end of the call.
+    It is the document of the start where ``is_start`` says so. Without a ``key`` it is the end of the call. ``deaths`` are
+    the workers that were not heard of again while they read it.
     """
 
     call: str
@@ -48,6 +49,7 @@ class Document(NamedTuple):
     depth: int
     attempt: int
     is_start: bool
+    deaths: int = 0
 
 
 class Claimed(NamedTuple):
@@ -87,7 +89,7 @@ class Store:
     """
 
     def __init__(self, redis: Redis, prefix: str, starts: str, worker: str = "", token: str = "", lease: float = 60) -> None:
-        self._redis = redis
+        self.redis = redis
         self._prefix = prefix
         self._starts = starts
         self._worker = worker
@@ -104,13 +106,13 @@ class Store:
         """Push *urls* behind the starts that wait; return how many these were."""
         remaining, count = iter(urls), 0
         while chunk := list(islice(remaining, _ENQUEUED)):
-            self._redis.rpush(self._starts, *chunk)
+            self.redis.rpush(self._starts, *chunk)
             count += len(chunk)
         return count
 
     def status(self) -> Status:
         """Return how far the cluster is."""
-        with self._redis.pipeline() as pipe:
+        with self.redis.pipeline() as pipe:
             pipe.zcard(f"{self._prefix}:workers")
             pipe.llen(self._starts)
             pipe.hmget(f"{self._prefix}:totals", "calls", "read", "failed")
@@ -156,7 +158,7 @@ class Store:
         except RedisError as error:
             raise DocumentLost(f"Redis: {error}") from None
         if result is None:
-            raise DocumentLost("another worker has it")
+            raise DocumentLost("it is not this worker's any more")
         return result
 
     def serve(self, document: Document, key: str, served: str, depth: int) -> bool:
@@ -212,7 +214,7 @@ class Store:
     def ending(self, document: Document) -> Ending:
         """Return what is known at the end of a call."""
         try:
-            with self._redis.pipeline() as pipe:
+            with self.redis.pipeline() as pipe:
                 pipe.hgetall(f"{self._prefix}:call:{document.call}")
                 pipe.hvals(f"{self._prefix}:listed:{document.call}")
                 call, values = pipe.execute()
@@ -233,10 +235,10 @@ def connect(settings: Mapping[str, Any], spider: str, worker: str = "", token: s
     return Store(redis, spider, starts % {"name": spider}, worker, token, lease)
 
 
-def _document(call: bytes, url: bytes, key: bytes, depth: int, attempt: int, is_start: int) -> Document:
+def _document(call: bytes, url: bytes, key: bytes, depth: int, attempt: int, is_start: int, deaths: int) -> Document:
     # Anything may have been pushed as a start. As a key it has to come back as it was, as a URL it is for people.
     start = url.decode("utf-8", "replace").strip("\ufeff \t\r\n\f\v")
-    return Document(str(call, "ascii"), start, key.decode("utf-8", "surrogateescape"), depth, attempt, bool(is_start))
+    return Document(str(call, "ascii"), start, key.decode("utf-8", "surrogateescape"), depth, attempt, bool(is_start), deaths)
 
 
 def _bytes(key: str) -> bytes:

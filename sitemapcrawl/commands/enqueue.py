@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
-from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from sitemapcrawl.protocol.urls import check_start
-from sitemapcrawl.spiders._starts import url_of
+from sitemapcrawl.spiders._starts import check, lines, url_of
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator
+
+    from sitemapcrawl.cluster.store import Store
 
 ENQUEUED, LEFT_OUT, FAILED = 0, 1, 2
+
+_AT_A_TIME = 1_000  # starts that are pushed in one step
 
 
 class Command(ScrapyCommand):
@@ -60,8 +62,7 @@ class Command(ScrapyCommand):
         try:
             store = connect(self.settings, opts.spider)
             if args:
-                with nullcontext(sys.stdin.buffer) if args[0] == "-" else open(args[0], "rb") as file:
-                    print(f"{store.enqueue(self._urls(file)):,} starts enqueued")
+                print(f"{asyncio.run(self._push(store, args[0])):,} starts enqueued")
             status = store.status()
         except (RedisError, ValueError) as error:
             self._fail(f"Redis cannot be used: {error}")
@@ -73,18 +74,23 @@ class Command(ScrapyCommand):
                 f"{status.failed:,} failed; {status.workers:,} workers"
             )
 
-    def _urls(self, lines: Iterable[bytes]) -> Iterator[str]:
-        for number, line in enumerate(lines, 1):
+    async def _push(self, store: Store, path: str) -> int:
+        """Push the URLs in the file, and return how many these were."""
+        count, number, urls = 0, 0, []
+        async for line in lines(path):
+            number += 1
             url = url_of(line)
-            if not url:
-                continue
             try:
-                check_start(url)
+                if url:
+                    check(url)
+                    urls.append(url)
             except ValueError as error:
                 print(f"line {number}: {url[:200]!r} is left out: {error}", file=sys.stderr)
                 self.exitcode = LEFT_OUT
-            else:
-                yield url
+            if len(urls) >= _AT_A_TIME:
+                count += store.enqueue(urls)
+                urls = []
+        return count + store.enqueue(urls)
 
     def _fail(self, problem: str) -> None:
         print(problem, file=sys.stderr)

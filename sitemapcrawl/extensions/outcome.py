@@ -66,8 +66,7 @@ class Outcome:
             return EXIT_READ  # of another spider of the project: 0, as Scrapy has it
         if spider.config_errors:
             return EXIT_WRONG_OPTIONS
-        ended = self._reason == "finished" or not spider.comes_to_an_end
-        return EXIT_READ if spider.start_read and ended else EXIT_NOT_READ
+        return EXIT_READ if spider.start_read and spider.ends_well(self._reason) else EXIT_NOT_READ
 
     def _opened(self) -> None:
         self._started = monotonic()
@@ -105,11 +104,12 @@ class Outcome:
         def also(count: int, what: str) -> str:
             return f", {count:,} {what}" if count else ""
 
+        cut_short = "Stopped" if self._crawler.spider.ends_well(reason) else "Cut short"  # type: ignore[union-attr]
         if stat("errors/config"):
             lines = ["Nothing was requested, an option is wrong"]
         else:
             lines = [
-                "Finished" if reason == "finished" else f"Cut short: {REASONS.get(reason, reason)}",
+                "Finished" if reason == "finished" else f"{cut_short}: {REASONS.get(reason, reason)}",
                 f"  sitemaps    {read:,} read, {failed:,} failed, {left_out:,} left out{also(not_followed, 'not followed')}",
                 f"  pages       {pages:,}{also(not_matched, 'not matched by rules')}{also(dropped, 'dropped by pipelines')}",
             ]

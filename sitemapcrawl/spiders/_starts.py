@@ -34,7 +34,7 @@ async def starts(options: Options) -> AsyncIterator[str]:
     for url in options.urls:
         yield url
     if options.urls_file is not None:
-        async for line in _lines(options.urls_file):
+        async for line in lines(options.urls_file):
             if url := url_of(line):
                 yield url
 
@@ -48,7 +48,7 @@ def check(url: str) -> None:
     urls.check_start(url)
 
 
-async def _lines(path: str) -> AsyncIterator[bytes]:
+async def lines(path: str) -> AsyncIterator[bytes]:
     """Yield the lines of the file; of one that is too long to be a URL only the beginning is kept."""
     # A pipe has no writer yet, or has nothing to say for a while, and the crawl goes on meanwhile.
     with await _in_thread(_open, path) as file:

@@ -86,8 +86,6 @@ class SitemapSpider(PageRequests):
 
     # Whether the options name what to begin with.
     takes_starts = True
-    # Whether it was cut short if somebody stops it.
-    comes_to_an_end = True
     # Why the document of a start was not read: of those that have ended, the first that has failed.
     start_error: SitemapError | None = None
     is_beside_another: bool = False  # whether another process works on this crawl: its files are not ours
@@ -171,6 +169,11 @@ class SitemapSpider(PageRequests):
         from sitemapcrawl.exporters.findings import FindingsFile  # the linter costs nothing where it is not asked for
 
         self._findings = FindingsFile(self.options.lint, append=self.journal is not None and self.journal.started > 0)
+
+    @staticmethod
+    def ends_well(reason: str | None) -> bool:
+        """Whether a crawl that was closed for *reason* was not cut short."""
+        return reason == "finished"
 
     @property
     def keeps_journal(self) -> bool:
@@ -464,13 +467,13 @@ class SitemapSpider(PageRequests):
         served = key_of(url)
         if start:
             call.done = True
-        if call.stopped or not await call.counters.serve(served):
-            await self._lose(call, None, depth, start=start, url=key)
-            return []
-        reading = DocumentReading(self, call, url, depth, response)
-        done = Done(key, served, depth, counted=self.options.multi_thread)
         thread = await self._readers.get()
         try:
+            if call.stopped or not await call.counters.serve(served):
+                await self._lose(call, None, depth, start=start, url=key)
+                return []
+            reading = DocumentReading(self, call, url, depth, response)
+            done = Done(key, served, depth, counted=self.options.multi_thread)
             problem: Exception | None = None
             batches: Iterator[Sequence[Any]] = iter(())
             robots = start and is_robots(call.url)

@@ -79,7 +79,7 @@ def join(client: redis.Redis) -> Callable[..., Worker]:
 
 def die(worker: Store) -> None:
     """Have the time of *worker* be over."""
-    worker._redis.zadd(f"{PREFIX}:workers", {worker._worker: 0})
+    worker.redis.zadd(f"{PREFIX}:workers", {worker._worker: 0})
 
 
 def names(documents: Sequence[Document]) -> list[str]:
@@ -110,7 +110,7 @@ def end(worker: Worker) -> dict[str, Any]:
 def kept(worker: Worker) -> set[str]:
     """Return the keys that are in Redis once *worker* has left, but for the totals."""
     worker.leave()
-    keys = {str(key, "utf-8") for key in worker._redis.scan_iter()}
+    keys = {str(key, "utf-8") for key in worker.redis.scan_iter()}
     assert f"{PREFIX}:totals" in keys
     return keys - {f"{PREFIX}:totals"}
 

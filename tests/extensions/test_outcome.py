@@ -10,11 +10,12 @@ from scrapy.utils.test import get_crawler
 from sitemapcrawl.extensions.outcome import Outcome
 from sitemapcrawl.items import PageBatch
 from sitemapcrawl.protocol.errors import ConfigError, NetworkError
+from sitemapcrawl.spiders.sitemap import SitemapSpider
 
 
 def outcome(**spider: Any) -> Outcome:
     crawler = get_crawler(Spider)
-    crawler.spider = SimpleNamespace(comes_to_an_end=True, **spider)  # type: ignore[assignment]
+    crawler.spider = SimpleNamespace(ends_well=SitemapSpider.ends_well, **spider)  # type: ignore[assignment]
     return Outcome.from_crawler(crawler)
 
 
