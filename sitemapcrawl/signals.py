@@ -22,8 +22,26 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from scrapy.signalmanager import SignalManager
+
 errors_found = object()
 sitemaps_listed = object()
 pipelines_closing = object()
 documents_saving = object()
 crawl_resumed = object()
+
+
+async def save_documents(manager: SignalManager) -> dict[str, int]:
+    """Send ``documents_saving``, and return the sizes of files: absolute path → bytes.
+
+    Raises :exc:`OSError` if a handler failed, which the log explains: the document does not count as done then.
+    """
+    sizes: dict[str, int] = {}
+    for _, result in await manager.send_catch_log_async(documents_saving):
+        if isinstance(result, Exception):
+            raise OSError(f"what was delivered could not be written out: {result}") from result
+        sizes.update(result or {})
+    return sizes

@@ -22,7 +22,7 @@ from sitemapcrawl import default_settings
 from sitemapcrawl.cluster.store import Document, Store, connect
 from sitemapcrawl.counters import Added, Counters, DocumentLost
 from sitemapcrawl.protocol.errors import ConfigError, NetworkError
-from sitemapcrawl.signals import crawl_resumed, documents_saving, sitemaps_listed
+from sitemapcrawl.signals import crawl_resumed, save_documents, sitemaps_listed
 from sitemapcrawl.spiders import sitemap
 from sitemapcrawl.spiders._call import Call
 
@@ -317,12 +317,13 @@ class SitemapSpider(sitemap.SitemapSpider):
 
     async def _write_out(self) -> None:
         """Have written out what the feeds hold back: a document that is done does not come again."""
-        for _, result in await self.crawler.signals.send_catch_log_async(documents_saving):
-            if isinstance(result, Exception):
-                if not self._abandoned:
-                    logger.error("This worker stops, for what it delivers cannot be written: %s", result)
-                    self._stop("not_written")
-                raise DocumentLost(f"what was delivered could not be written: {result}")
+        try:
+            await save_documents(self.crawler.signals)
+        except OSError as error:
+            if not self._abandoned:
+                logger.error("This worker stops: %s", error)
+                self._stop("not_written")
+            raise DocumentLost(str(error)) from None
 
     def _let_go(self, call: Call) -> None:
         self.calls.pop(call.id, None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import inspect
+import logging
 import re
 import weakref
 from collections import Counter, deque
@@ -26,7 +27,7 @@ from sitemapcrawl.downloadermiddlewares.admission import ADMITTED
 from sitemapcrawl.dupefilter import PAGE, PageDupeFilter
 from sitemapcrawl.options import OPTIONS
 from sitemapcrawl.protocol.records import Page, SitemapEntry, set_fields
-from sitemapcrawl.signals import documents_saving
+from sitemapcrawl.signals import save_documents
 from sitemapcrawl.spiders._reading import key_of
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from sitemapcrawl.options import Options
     from sitemapcrawl.spiders._call import Call
     from sitemapcrawl.spiders._reading import DocumentReading
+
+logger = logging.getLogger(__name__)
 
 RUN = "sitemapcrawl_run"  # the request meta key that tells the requests of this crawl from those of one before it
 _NOTE_INTERVAL = 1.0  # seconds between two times that pages are written down as done, where JOBDIR is set
@@ -299,7 +302,11 @@ class PageRequests(Spider):
         ended = [request for request in self._sent if slot is None or request not in slot.inprogress]
         self._sent.difference_update(ended)
         if pages := [page for request in ended if (page := self._dupe_filter.ended(request)) is not None]:
-            await self.crawler.signals.send_catch_log_async(documents_saving)
+            try:
+                await save_documents(self.crawler.signals)
+            except OSError as error:
+                logger.error("Pages that are done come again when the crawl is resumed: %s", error)
+                return
             if not self._is_closing():
                 self._dupe_filter.write(pages)
 

@@ -29,7 +29,7 @@ from sitemapcrawl.protocol.reader import read
 from sitemapcrawl.protocol.urls import is_robots, request_url, structure_fault
 from sitemapcrawl.sampling import Reservoir
 from sitemapcrawl.scheduler import JOURNALLED
-from sitemapcrawl.signals import crawl_resumed, documents_saving, errors_found, pipelines_closing, sitemaps_listed
+from sitemapcrawl.signals import crawl_resumed, errors_found, pipelines_closing, save_documents, sitemaps_listed
 from sitemapcrawl.spiders._call import Call
 from sitemapcrawl.spiders._pages import RUN, PageRequests
 from sitemapcrawl.spiders._reading import DocumentReading, key_of
@@ -762,12 +762,8 @@ class SitemapSpider(PageRequests):
         assert self.journal is not None
         if self._abandoned:
             return  # a document that was not read to its end may be in the files
-        sizes: dict[str, int] = {}
         try:
-            for _, result in await self.crawler.signals.send_catch_log_async(documents_saving):
-                if isinstance(result, Exception):
-                    raise OSError("what the documents held could not be written out")  # the signal has logged why
-                sizes.update(result or {})
+            sizes = await save_documents(self.crawler.signals)
             self.journal.save(call.state() if call else None, done, sizes, ended=ended)
         except (sqlite3.Error, OSError) as error:
             # Whatever came after it would be there twice, or lost where its start ends. The crawl can go on from here.
