@@ -47,7 +47,7 @@ _NOTE_INTERVAL = 1.0  # seconds between two times that pages are written down as
 
 # Attributes of the spider itself, which a subclass would break unawares.
 _RESERVED = {
-    "abandon", "admit", "calls", "config_errors", "count", "deliver", "end_threads", "failed",
+    "abandon", "admit", "calls", "config_errors", "count", "deliver", "end_threads", "ends_well", "failed",
     "is_beside_another", "journal", "keeps_journal", "known", "leave_out_sitemaps", "options", "reach", "record", "report",
     "requests_pages", "resumes_pages", "start_error", "start_read", "takes_starts",
 }  # fmt: skip
