@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sitemapcrawl.journal import Journal
-from sitemapcrawl.spiders.sitemap import JOURNAL, SitemapSpider
+from sitemapcrawl.spiders._journalled import JOURNAL
+from sitemapcrawl.spiders.sitemap import SitemapSpider
 from tests.crawling import PROXIES, crawl, read_records
 from tests.mockweb import Answer, MockWeb, index, urlset
 

@@ -168,7 +168,7 @@ class SitemapSpider(sitemap.SitemapSpider):
         self.crawler.signals.send_catch_log(crawl_resumed, sizes=None)
         self._beating = asyncio.ensure_future(self._beat())
         wait, idle_since = _SHORTEST_WAIT, monotonic()
-        while not self._abandoned:
+        while not self.is_abandoned:
             await self._until_there_is_room()
             claimed = await self._claim()
             if claimed is not None and claimed.documents:
@@ -320,7 +320,7 @@ class SitemapSpider(sitemap.SitemapSpider):
         try:
             await save_documents(self.crawler.signals)
         except OSError as error:
-            if not self._abandoned:
+            if not self.is_abandoned:
                 logger.error("This worker stops: %s", error)
                 self._stop("not_written")
             raise DocumentLost(str(error)) from None
@@ -337,7 +337,7 @@ class SitemapSpider(sitemap.SitemapSpider):
             self._hold_off = monotonic() + _LONGEST_WAIT  # if Redis or a disk is full, the next one ends like this one
             self._let_go(call)
 
-    async def _reach_max_urls(self, call: Call, *, more: bool) -> None:
+    async def reach_max_urls(self, call: Call, *, more: bool) -> None:
         call.stopped = True
         left_out = await run_in_thread(self.store.stop, document_of(call), more=more)
         self.count("sitemaps/left_out", left_out)

@@ -47,9 +47,9 @@ _NOTE_INTERVAL = 1.0  # seconds between two times that pages are written down as
 
 # Attributes of the spider itself, which a subclass would break unawares.
 _RESERVED = {
-    "abandon", "admit", "calls", "config_errors", "count", "deliver", "end_threads", "ends_well", "failed",
-    "is_beside_another", "journal", "keeps_journal", "known", "leave_out_sitemaps", "options", "reach", "record", "report",
-    "requests_pages", "resumes_pages", "start_error", "start_read", "takes_starts",
+    "abandon", "admit", "calls", "config_errors", "count", "deliver", "end_threads", "ends_well", "failed", "is_abandoned",
+    "is_beside_another", "journal", "keeps_journal", "known", "leave_out_sitemaps", "options", "reach", "reach_max_urls",
+    "record", "report", "requests_pages", "resumes_pages", "start_error", "start_read", "takes_starts",
 }  # fmt: skip
 # The modules of the spiders that are the project's own, and of nobody who subclasses them.
 _OURS = {"sitemapcrawl.spiders.sitemap", "sitemapcrawl.cluster.spiders"}
@@ -89,7 +89,7 @@ class PageRequests(Spider):
         def _is_over(self, call: Call) -> bool: ...
 
         def _open(self, body: bytes, url: str, robots: bool) -> Iterator[Sequence[Any]]: ...
-        async def _reach_max_urls(self, call: Call, *, more: bool) -> None: ...
+        async def reach_max_urls(self, call: Call, *, more: bool) -> None: ...
         def reach(self, limit: str, call: Call) -> None: ...
         def count(self, stat: str, count: int = 1) -> None: ...
 
@@ -438,7 +438,7 @@ class PageRequests(Spider):
         finally:
             source.close()
         if finished:
-            await self._reach_max_urls(call, more=finished == "more" or not source.ended)
+            await self.reach_max_urls(call, more=finished == "more" or not source.ended)
 
     def follows(self, url: str) -> bool:
         """Whether the sitemap at *url*, of an index, is to be fetched."""

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from typing import TYPE_CHECKING, Any
 
-from sitemapcrawl.counters import location_key
+from sitemapcrawl.counters import DocumentLost, location_key
 from sitemapcrawl.protocol.errors import ParseError
 from sitemapcrawl.protocol.records import Page, PlainPages, SitemapEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import ThreadPoolExecutor
 
     from scrapy.http import Request, Response
 
     from sitemapcrawl.protocol.errors import SitemapError
     from sitemapcrawl.spiders._call import Call
     from sitemapcrawl.spiders.sitemap import SitemapSpider
+
+
+logger = logging.getLogger(__name__)
 
 
 class DocumentReading:
@@ -34,6 +40,54 @@ class DocumentReading:
         self.listed: dict[str, None] = {}  # keys of the sitemaps that it lists
         self.requests: dict[str, Request] = {}  # by key, of sitemaps for which a hook makes them
         self.fault: ParseError | None = None
+
+    async def read(self, thread: ThreadPoolExecutor, batches: Iterator[Sequence[Any]], problem: Exception | None) -> None:
+        """Take *batches*, which are read in *thread*; or *problem*, if the document could not be opened."""
+        try:
+            if problem is not None:
+                raise problem
+            batch = await run(thread, next, batches, None)
+            finished = ""
+            while batch and not self._spider.is_abandoned:
+                # The next batch is read while this one is delivered.
+                upcoming = run(thread, next, batches, None)
+                try:
+                    finished = await self.take(batch)
+                finally:
+                    try:
+                        batch = await upcoming
+                    except Exception:
+                        if not finished:
+                            raise
+                        batch = []  # what is left is left out, whatever is wrong with it
+                if finished:
+                    await self._spider.reach_max_urls(self._call, more=finished == "more" or batch is not None)
+                    break
+        except DocumentLost:
+            raise
+        except Exception as error:
+            self.note(error)
+
+    async def read_filtered(self, body: bytes, robots: bool) -> None:
+        """Do what :meth:`read` does with what the hooks of a subclass let through of *body*."""
+        try:
+            await self._spider.read_filtered(self._call, self, body, self._url, robots)
+        except DocumentLost:
+            raise
+        except Exception as error:
+            self.note(error)
+
+    def note(self, error: Exception) -> None:
+        """Record *error*, which has ended the reading."""
+        if isinstance(error, ParseError):
+            # Who keeps the error, as the summary does, must not keep what the reader had in its hands when it raised it.
+            error.__traceback__ = error.__context__ = None
+            self.fault = error
+        else:
+            # A mistake of ours, or of a hook, must cost one document, and be told.
+            logger.error("Error reading %s", self._url, exc_info=error)
+            self.fault = ParseError(self._url, f"the document could not be read: {type(error).__name__}: {error}")
+        self._spider.report([self.fault], self._call)
 
     async def take(self, batch: Sequence[Any]) -> str:
         """Hand on the records of *batch*. Return ``"more"`` or ``"end"`` if the pages are as many as allowed, else ``""``."""
@@ -135,3 +189,8 @@ def key_of(url: str) -> str:
         return location_key(url)
     except ValueError:  # the location of content that is given may be anything
         return url
+
+
+def run(thread: ThreadPoolExecutor, function: Callable[..., Any], *arguments: Any) -> asyncio.Future[Any]:
+    """Call *function* in *thread*."""
+    return asyncio.get_running_loop().run_in_executor(thread, function, *arguments)

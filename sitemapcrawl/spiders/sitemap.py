@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -18,21 +17,22 @@ from scrapy.utils.asyncio import is_asyncio_available, run_in_thread
 from scrapy.utils.job import job_dir
 
 from sitemapcrawl import default_settings
-from sitemapcrawl.counters import Counters, DocumentLost
+from sitemapcrawl.counters import Counters
 from sitemapcrawl.downloadermiddlewares.admission import ADMITTED, NotAdmitted, NotSent
 from sitemapcrawl.failures import REASONS, explain, explain_status
 from sitemapcrawl.items import PageBatch
-from sitemapcrawl.journal import Done, Journal, JournalError, JournalInUseError
+from sitemapcrawl.journal import Done
 from sitemapcrawl.options import Options, parse_options
 from sitemapcrawl.protocol.errors import ConfigError, NetworkError, ParseError, SitemapError, ValidationError
 from sitemapcrawl.protocol.reader import read
 from sitemapcrawl.protocol.urls import is_robots, request_url, structure_fault
 from sitemapcrawl.sampling import Reservoir
 from sitemapcrawl.scheduler import JOURNALLED
-from sitemapcrawl.signals import crawl_resumed, errors_found, pipelines_closing, save_documents, sitemaps_listed
+from sitemapcrawl.signals import errors_found, pipelines_closing, sitemaps_listed
 from sitemapcrawl.spiders._call import Call
+from sitemapcrawl.spiders._journalled import JournalledCalls
 from sitemapcrawl.spiders._pages import RUN, PageRequests
-from sitemapcrawl.spiders._reading import DocumentReading, key_of
+from sitemapcrawl.spiders._reading import DocumentReading, key_of, run
 from sitemapcrawl.spiders._settings import (
     add_feeds,
     batch_size,
@@ -45,7 +45,7 @@ from sitemapcrawl.spiders._settings import (
 from sitemapcrawl.spiders._starts import check, starts
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Iterator, Sequence
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -58,8 +58,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-JOURNAL = "sitemapcrawl.sqlite"  # in JOBDIR
-
 _OPEN_CALLS = 16  # that are taken at once where max_concurrency is lifted
 _READERS = 2  # documents that are open at a time: one is read, the next is made ready
 _LIMIT_MESSAGES = {
@@ -69,7 +67,7 @@ _LIMIT_MESSAGES = {
 }
 
 
-class SitemapSpider(PageRequests):
+class SitemapSpider(JournalledCalls, PageRequests):
     """Fetch the sitemaps that the document at ``url`` leads to, and deliver the pages that they list.
 
     A subclass that has ``sitemap_rules`` or ``parse`` requests the pages instead, as one of Scrapy's ``SitemapSpider``
@@ -88,10 +86,7 @@ class SitemapSpider(PageRequests):
     takes_starts = True
     # Why the document of a start was not read: of those that have ended, the first that has failed.
     start_error: SitemapError | None = None
-    is_beside_another: bool = False  # whether another process works on this crawl: its files are not ours
-    _abandoned: bool = False  # whether nobody wants what is left
-    # Set when the crawl starts, where JOBDIR is set.
-    journal: Journal | None = None
+    is_abandoned: bool = False  # whether nobody wants what is left
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
@@ -206,13 +201,13 @@ class SitemapSpider(PageRequests):
         # The engine takes what this yields as fast as it can, so this bounds what waits and what is worked on.
         async for request in self._resume():
             yield request
-        while not self._abandoned and (url := await self._next_start(remaining)) is not None:
+        while not self.is_abandoned and (url := await self._next_start(remaining)) is not None:
             call = self._begin(url)
             async for request in self._first_requests(call):
                 yield request
             if options.several:
                 await self._until_there_is_room()
-        if not self._started and not self._abandoned:
+        if not self._started and not self.is_abandoned:
             problem = f"cannot be read ({self._unread})" if self._unread else "holds no URL, expected one a line"
             self.config_errors.append(ConfigError(None, f"option urls_file: {options.urls_file!r} {problem}"))
             self.report(self.config_errors)
@@ -222,7 +217,7 @@ class SitemapSpider(PageRequests):
             self.start_error = self.start_error or error
             self._failed += 1
             self.report([error])
-        self._exhausted = not self._abandoned and not self._unread
+        self._exhausted = not self.is_abandoned and not self._unread
 
     async def _next_start(self, remaining: AsyncIterator[str]) -> str | None:
         try:
@@ -238,7 +233,7 @@ class SitemapSpider(PageRequests):
         or when there is nothing to send. One at a time, a call has to come to its end first.
         """
         await asyncio.sleep(0)  # of starts that are no URLs there may be many in a row
-        while not self._abandoned and self._is_busy():
+        while not self.is_abandoned and self._is_busy():
             self._room.clear()
             await self._room.wait()
 
@@ -337,7 +332,7 @@ class SitemapSpider(PageRequests):
             self.page_sent(request)
             return None
         if "call" not in request.cb_kwargs:
-            return not self._abandoned  # a request that a subclass has made
+            return not self.is_abandoned  # a request that a subclass has made
         key, call = request.cb_kwargs["url"], self._call_of(request)
         if call is None or self._is_over(call) or key in call.counters.served:
             return False
@@ -392,7 +387,7 @@ class SitemapSpider(PageRequests):
         try:
             assert response.request is not None
             of = self._call_of(response.request)
-            if call is None and not self._abandoned:
+            if call is None and not self.is_abandoned:
                 self._asked += 1
                 # Below zero: those of the journal are the starts of the options, which it counts.
                 of = self._call(-self._asked, url or response.url)
@@ -401,7 +396,7 @@ class SitemapSpider(PageRequests):
                 start, depth = True, of.depth
                 if self.requests_pages:
                     self.document_begun()
-            if of is None or self._abandoned:
+            if of is None or self.is_abandoned:
                 return
             url = url or of.url
             if response.status != 200:
@@ -418,7 +413,7 @@ class SitemapSpider(PageRequests):
             while keys and not self._is_over(of):
                 child = keys.pop()
                 yield self._request(of, child, child, depth + 1)
-            if keys and not self._abandoned:
+            if keys and not self.is_abandoned:
                 await self._forget(of, len(keys))
         finally:
             if self.requests_pages:
@@ -429,7 +424,7 @@ class SitemapSpider(PageRequests):
         request: Request = failure.request  # type: ignore[attr-defined]
         try:
             call = self._call_of(request)
-            if call is None or self._abandoned or isinstance(failure.value, NotSent):
+            if call is None or self.is_abandoned or isinstance(failure.value, NotSent):
                 return  # one that was not sent is left over when the crawl is closed, as those in the scheduler are
             arguments = request.cb_kwargs
             error = None
@@ -479,20 +474,21 @@ class SitemapSpider(PageRequests):
             robots = start and is_robots(call.url)
             try:
                 if not self.reads_entries:
-                    batches = await _run(thread, self._open, body, url, robots)
+                    batches = await run(thread, self._open, body, url, robots)
             except Exception as error:
                 problem = error
             async with self._turn():
                 children: list[str] = []
                 if not self._is_over(call):
                     if self.reads_entries:
-                        children = await self._take_filtered(reading, call, body, url, robots)
+                        await reading.read_filtered(body, robots)
                     else:
-                        children = await self._take(reading, call, thread, batches, problem, url)
+                        await reading.read(thread, batches, problem)
+                    children = reading.end()
                     problem = None  # its traceback has this frame, and so would keep the document
                     if start:
                         call.read, call.error = reading.fault is None, reading.fault
-                if self._abandoned:
+                if self.is_abandoned:
                     return []  # it was not read to its end, and so is not done
                 done.children = children[::-1]
                 if self.journal is not None:
@@ -502,47 +498,6 @@ class SitemapSpider(PageRequests):
                 return children
         finally:
             self._readers.put_nowait(thread)
-
-    async def _take(
-        self, reading: DocumentReading, call: Call, thread: ThreadPoolExecutor, batches: Iterator[Sequence[Any]],
-        problem: Exception | None, url: str,
-    ) -> list[str]:  # fmt: skip
-        """Take the batches of one document, and return the keys of what it leads to."""
-        try:
-            if problem is not None:
-                raise problem
-            batch = await _run(thread, next, batches, None)
-            finished = ""
-            while batch and not self._abandoned:
-                # The next batch is read while this one is delivered.
-                upcoming = _run(thread, next, batches, None)
-                try:
-                    finished = await reading.take(batch)
-                finally:
-                    try:
-                        batch = await upcoming
-                    except Exception:
-                        if not finished:
-                            raise
-                        batch = []  # what is left is left out, whatever is wrong with it
-                if finished:
-                    await self._reach_max_urls(call, more=finished == "more" or batch is not None)
-                    break
-        except DocumentLost:
-            raise
-        except Exception as error:
-            self._note_fault(reading, call, url, error)
-        return reading.end()
-
-    async def _take_filtered(self, reading: DocumentReading, call: Call, body: bytes, url: str, robots: bool) -> list[str]:
-        """Do what :meth:`_take` does with what the hooks of a subclass let through."""
-        try:
-            await self.read_filtered(call, reading, body, url, robots)
-        except DocumentLost:
-            raise
-        except Exception as error:
-            self._note_fault(reading, call, url, error)
-        return reading.end()
 
     async def _read_for_pages(
         self, call: Call, key: str, body: bytes, url: str, depth: int, response: Response | None, *, start: bool
@@ -559,7 +514,7 @@ class SitemapSpider(PageRequests):
             async for request in self.read_pages(call, reading, body, url, start and is_robots(call.url), response):
                 yield request
         except Exception as error:
-            self._note_fault(reading, call, url, error)
+            reading.note(error)
         if start:
             call.read, call.error = reading.fault is None, reading.fault
         keys = reading.end()
@@ -568,17 +523,6 @@ class SitemapSpider(PageRequests):
                 keys = []
             self.queue_documents(call, keys, depth + 1, reading.requests)
             await self._settle(call, Done(key, served, depth, keys, counted=self.options.multi_thread))
-
-    def _note_fault(self, reading: DocumentReading, call: Call, url: str, error: Exception) -> None:
-        if isinstance(error, ParseError):
-            # Who keeps the error, as the summary does, must not keep what the reader had in its hands when it raised it.
-            error.__traceback__ = error.__context__ = None
-            reading.fault = error
-        else:
-            # A mistake of ours, or of a hook, must cost one document, and be told.
-            logger.error("Error reading %s", url, exc_info=error)
-            reading.fault = ParseError(url, f"the document could not be read: {type(error).__name__}: {error}")
-        self.report([reading.fault], call)
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
@@ -652,7 +596,7 @@ class SitemapSpider(PageRequests):
         elif pages:
             await scrape(PageBatch(pages, sitemap, response, call.mark), response=response)
 
-    async def _reach_max_urls(self, call: Call, *, more: bool) -> None:
+    async def reach_max_urls(self, call: Call, *, more: bool) -> None:
         """Stop *call* if the pages are as many as allowed and anything is left to be read."""
         waiting = self._drain(call)
         others = max(0, call.outstanding - 1)  # under way, besides the document that is being read
@@ -663,14 +607,14 @@ class SitemapSpider(PageRequests):
 
     def _is_over(self, call: Call) -> bool:
         """Return whether nothing more of *call* is requested or read."""
-        return call.stopped or self._abandoned
+        return call.stopped or self.is_abandoned
 
     def abandon(self) -> None:
         """Read no further, and request nothing more: nobody wants what is left.
 
         A journal does not hear of it: what is left can be read when the crawl is resumed.
         """
-        self._abandoned = True
+        self.is_abandoned = True
         self._room.set()
         self.waiting_documents.clear()
         assert self.crawler.engine is not None
@@ -685,92 +629,6 @@ class SitemapSpider(PageRequests):
     def reach(self, limit: str, call: Call) -> None:
         if call.counters.reach(limit):
             self.report([limit_error(call.url, limit, getattr(self.options, limit))], call)
-
-    # The journal
-
-    async def _open_journal(self, remaining: AsyncIterator[str]) -> None:
-        """Open the journal in JOBDIR, and pass over the starts that were taken already."""
-        assert self._job_dir is not None
-        try:
-            journal = Journal(str(Path(self._job_dir, JOURNAL)))
-            try:
-                await self._pass_over(remaining, journal)
-            except JournalError:
-                journal.close()
-                raise
-        except JournalError as error:
-            self.is_beside_another = isinstance(error, JournalInUseError)
-            self.config_errors.append(ConfigError(self.options.url or None, f"setting JOBDIR: {error}"))
-            return
-        self.journal = journal
-        self._started, self._ended, self._failed = journal.started, journal.ended, journal.failed
-        if sizes := journal.files():
-            self.crawler.signals.send_catch_log(crawl_resumed, sizes=sizes)
-        await self._save(None, None)
-
-    async def _pass_over(self, remaining: AsyncIterator[str], journal: Journal) -> None:
-        """Take as many starts as were taken before from *remaining*; the last one has to be the same."""
-        count, last = journal.started, None
-        for _ in range(count):
-            last = await self._next_start(remaining)
-        if self._unread:
-            raise JournalError(f"its {count:,} starts cannot be passed over: {self.options.urls_file!r} ({self._unread})")
-        if count and last != journal.last_start:
-            raise JournalError(
-                f"its crawl had {journal.last_start!r} as start {count:,}, not {last!r}; name another folder for another crawl"
-            )
-
-    async def _resume(self) -> AsyncIterator[Request]:
-        """Yield the requests that the journal has waiting."""
-        if self.journal is None or not self._started:
-            return
-        waiting = self.journal.waiting()
-        asked = Counter(number for number, _, _ in waiting)
-        for state in self.journal.calls():
-            call = self._call(state.id, state.url)
-            call.restore(state, self.journal, 0 if state.stopped else asked[state.id])
-            self._count_waiting(call, [key for number, key, _ in waiting if number == call.id])
-            self.known += call.outstanding
-            if not call.outstanding:
-                async with self._turn():
-                    await self._end_or_save(call, None)
-        logger.info("The crawl goes on: %s sitemaps wait, %s starts have ended", f"{self.known:,}", f"{self._ended:,}")
-        for number, key, depth in waiting:
-            resumed = self.calls.get(number)
-            if resumed is None:
-                continue
-            if resumed.stopped:
-                await self._forget(resumed, 1)
-            elif not resumed.done and key == self._start_key(resumed):
-                async for request in self._first_requests(resumed):
-                    yield request
-            else:
-                yield self._request(resumed, key, key, depth)
-            await self._until_there_is_room()
-
-    def _count_waiting(self, call: Call, keys: list[str]) -> None:
-        """Count *keys* as requested where that is done beforehand: ``multi_thread`` may be another than before."""
-        counters, first = call.counters, self._start_key(call)
-        for key in keys:
-            if self.options.multi_thread and key not in counters.requested:
-                counters.request(key)
-            elif not self.options.multi_thread and key in counters.requested and key != first:
-                counters.unrequest(key)
-
-    async def _save(self, call: Call | None, done: Done | None, *, ended: bool = False) -> None:
-        """Write what is done into the journal, once its pages are in the feeds."""
-        assert self.journal is not None
-        if self._abandoned:
-            return  # a document that was not read to its end may be in the files
-        try:
-            sizes = await save_documents(self.crawler.signals)
-            self.journal.save(call.state() if call else None, done, sizes, ended=ended)
-        except (sqlite3.Error, OSError) as error:
-            # Whatever came after it would be there twice, or lost where its start ends. The crawl can go on from here.
-            logger.error("The crawl ends, for its state cannot be saved in JOBDIR: %s", error)
-            self.abandon()
-            assert self.crawler.engine is not None
-            self._closing = asyncio.ensure_future(self.crawler.engine.close_spider_async(reason="not_saved"))
 
     # Records
 
@@ -809,7 +667,7 @@ class SitemapSpider(PageRequests):
         """Deliver the samples of calls that have not ended; note how long the files are when all items are there."""
         for call in list(self.calls.values()):
             await self._deliver_sample(call)
-        if self.journal is not None and not self._is_half_done and not self._abandoned:
+        if self.journal is not None and not self._is_half_done and not self.is_abandoned:
             await self._save(None, None)
 
     async def _deliver_sample(self, call: Call) -> None:
@@ -890,10 +748,6 @@ class SitemapSpider(PageRequests):
 def limit_error(url: str, limit: str, most: int) -> ParseError:
     """Return the error that tells that the call for *url* has left something out, since it had *most* already."""
     return ParseError(url, _LIMIT_MESSAGES[limit].format(most), limit)
-
-
-def _run(thread: ThreadPoolExecutor, function: Callable[..., Any], *arguments: Any) -> asyncio.Future[Any]:
-    return asyncio.get_running_loop().run_in_executor(thread, function, *arguments)
 
 
 def _read_file(path: str, max_size: int) -> bytes:
