@@ -200,6 +200,19 @@ def test_egg_is_deployed_and_holds_what_it_needs(scrapyd: Scrapyd) -> None:
         assert "settings = settings.scrapyd" in egg.read("EGG-INFO/entry_points.txt").decode()
     source = [file for package in ("settings", "sitemapcrawl") for file in (scrapyd.folder / "tree" / package).rglob("*.*")]
     assert names == {str(file.relative_to(scrapyd.folder / "tree")) for file in source}
+    assert "sitemapcrawl/cluster/store.lua" in names
+
+
+def test_wheel_holds_what_it_needs(tmp_path: Path) -> None:
+    copy_project(tmp_path / "tree")
+    build = "from setuptools.build_meta import build_wheel; build_wheel('wheel')"
+    deploy(tmp_path / "tree", sys.executable, "-W", "ignore", "-c", build)
+    [wheel] = (tmp_path / "tree" / "wheel").iterdir()
+    with zipfile.ZipFile(wheel) as archive:
+        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+    source = PROJECT / "sitemapcrawl"
+    assert names == {str(file.relative_to(PROJECT)) for file in source.rglob("*.*") if file.suffix in {".py", ".lua", ".typed"}}
+    assert "sitemapcrawl/cluster/store.lua" in names
 
 
 def test_job_delivers_pages_sitemaps_errors_and_a_full_log(scrapyd: Scrapyd) -> None:

@@ -147,8 +147,8 @@ class SitemapSpider(sitemap.SitemapSpider):
             self._wrong(f"setting MAX_IDLE_TIME_BEFORE_CLOSE: {idle!r} is wrong, expected a number of seconds")
 
     def _connect(self, settings: BaseSettings) -> None:
-        self.store = connect(settings, self.name, self.worker, uuid4().hex, self._lease)
         try:
+            self.store = connect(settings, self.name, self.worker, uuid4().hex, self._lease)
             self.store.status()
         except (RedisError, ValueError) as error:
             self._wrong(f"setting REDIS_URL: Redis cannot be used: {error}")
@@ -378,7 +378,7 @@ class SitemapSpider(sitemap.SitemapSpider):
         if self._beating is not None:
             self._beating.cancel()
         try:
-            self.store.leave()
+            self.store.leave(self.held())
         except RedisError as error:
             logger.warning("Redis cannot be used; others do what this worker was at when its time is over: %s", error)
 

@@ -68,7 +68,9 @@ end
 -- Give back what a worker held. A document that was begun comes with the next number of attempt: some of it may have been
 -- delivered. What its pages and errors took of the limits stays with it. Were it free, others might take it, and of the next
 -- attempt nothing might be left to show that the pages of this one do not count.
-local function give_back(worker, field, clean)
+--
+-- why: "left" by the worker, "lost" by it, or it is "dead". One that it may have died of comes behind the others.
+local function give_back(worker, field, why)
     local held = unpack_value(redis.call("HGET", held_key(worker), field))
     redis.call("HDEL", held_key(worker), field)
     local id = string.match(field, "^%d+")
@@ -81,16 +83,16 @@ local function give_back(worker, field, clean)
         settle(id)  -- the pages are as many as allowed, and none of them is missing
         return
     end
-    if begun == 1 or not clean then attempt = attempt + 1 end
-    if begun == 1 and not clean then deaths = deaths + 1 end
-    redis.call("LPUSH", waiting_key(id), pack({depth, attempt, fingerprint, key, start, pages, errors, deaths}))
+    if begun == 1 or why ~= "left" then attempt = attempt + 1 end
+    if begun == 1 and why == "dead" then deaths = deaths + 1 end
+    redis.call(deaths > 0 and "RPUSH" or "LPUSH", waiting_key(id), pack({depth, attempt, fingerprint, key, start, pages, errors, deaths}))
     make_ready(id)
 end
 
-local function give_back_all(worker, clean)
+local function give_back_all(worker, why)
     local count = 0
     for _, field in ipairs(redis.call("HKEYS", held_key(worker))) do
-        give_back(worker, field, clean)
+        give_back(worker, field, why)
         count = count + 1
     end
     redis.call("DEL", held_key(worker))
@@ -99,11 +101,31 @@ local function give_back_all(worker, clean)
     return count
 end
 
+-- Give back what a worker holds and does not know of: the answer in which it was told of it was lost, or it could not be asked
+-- for what came next. values: of what it knows of, the call and key, and the attempt. Returns what it has of each call, and
+-- whether it has one of which workers have died.
+local function give_back_unknown(worker, values)
+    local known, counts, deadly = {}, {}, false
+    for index = 1, #values, 2 do known[values[index]] = tonumber(values[index + 1]) end
+    local held = redis.call("HGETALL", held_key(worker))
+    for index = 1, #held, 2 do
+        local document = unpack_value(held[index + 1])
+        if known[held[index]] == document[2] then
+            local id = string.match(held[index], "^%d+")
+            counts[id] = (counts[id] or 0) + 1
+            deadly = deadly or document[8] > 0
+        else
+            give_back(worker, held[index], "lost")
+        end
+    end
+    return counts, deadly
+end
+
 local operations = {}
 
 -- worker, token, lease (ms)
 function operations.join(worker, token, lease)
-    give_back_all(worker, false)  -- one of this name was here: it is not any more, or finds out that it is not
+    give_back_all(worker, "dead")  -- one of this name was here: it is not any more, or finds out that it is not
     redis.call("HSET", tokens_key, worker, token)
     redis.call("ZADD", workers_key, now() + lease, worker)
     return "joined"
@@ -117,14 +139,16 @@ function operations.beat(worker, token, lease)
     redis.call("HSET", tokens_key, worker, token)
     redis.call("ZADD", workers_key, now() + lease, worker)
     for _, dead in ipairs(redis.call("ZRANGEBYSCORE", workers_key, "-inf", now(), "LIMIT", 0, 10)) do
-        give_back_all(dead, false)
+        give_back_all(dead, "dead")
     end
     return found
 end
 
-function operations.leave(worker, token)
+-- worker, token; what the worker is at, as for claim
+function operations.leave(worker, token, ...)
     if redis.call("HGET", tokens_key, worker) ~= token then return 0 end
-    return give_back_all(worker, true)
+    give_back_unknown(worker, {...})
+    return give_back_all(worker, "left")
 end
 
 -- Documents
@@ -137,8 +161,10 @@ local function hold(worker, id, url, document)
     return {id, url, key, depth, attempt, start, document[8]}
 end
 
--- The next document of a call that the worker may have more of: counts says how many it has of each.
-local function claim_ready(worker, workers, counts)
+-- The next document of a call that the worker may have more of: counts says how many it has of each. Of those of which workers
+-- have died it has one at a time, and deadly says that it does: one that kills every worker must not have the same ones given up
+-- that happen to be beside it.
+local function claim_ready(worker, workers, counts, deadly)
     local tries = math.min(redis.call("LLEN", ready_key), 32)
     while tries > 0 do
         tries = tries - 1
@@ -150,9 +176,10 @@ local function claim_ready(worker, workers, counts)
             local most = tonumber(call[2])
             -- Documents are read one at a time, so one worker must not take all that a call may have under way.
             local share = math.ceil(most / math.max(1, workers))
-            local waiting = (most == 0 or (counts[id] or 0) < share) and redis.call("LPOP", waiting_key(id))
-            if waiting then
-                local document = unpack_value(waiting)
+            local waiting = (most == 0 or (counts[id] or 0) < share) and redis.call("LINDEX", waiting_key(id), 0)
+            local document = waiting and unpack_value(waiting)
+            if document and not (deadly and document[8] > 0) then
+                redis.call("LPOP", waiting_key(id))
                 local server = redis.call("HGET", seen_key(id), document[3])
                 if document[4] == "" or not server or server == "" or server == document[3] then
                     local claimed = hold(worker, id, call[1], document)
@@ -183,29 +210,19 @@ local function claim_start(worker, starts, limits)
     end
 end
 
--- worker, token, key of the starts, how many documents; the limits of calls that begin; of what the worker knows that it holds,
--- the call and key, and the attempt. What else it holds is given back: the answer in which it was told of it was lost, or it
--- could not be asked for what came next. What has begun goes before what has not, so that few calls are open. Returns how
--- many calls are open, and the documents.
+-- worker, token, key of the starts, how many documents; the limits of calls that begin; what the worker is at, and what else
+-- it holds is given back. What has begun goes before what has not, so that few calls are open. Returns how many calls are open,
+-- and the documents.
 function operations.claim(worker, token, starts, count, max_sitemaps, max_urls, max_validation_errors, max_concurrency, ...)
     if redis.call("HGET", tokens_key, worker) ~= token then return {-1} end
-    local values, known, counts = {...}, {}, {}
-    for index = 1, #values, 2 do known[values[index]] = tonumber(values[index + 1]) end
-    local held = redis.call("HGETALL", held_key(worker))
-    for index = 1, #held, 2 do
-        if known[held[index]] == unpack_value(held[index + 1])[2] then
-            local id = string.match(held[index], "^%d+")
-            counts[id] = (counts[id] or 0) + 1
-        else
-            give_back(worker, held[index], true)
-        end
-    end
+    local counts, deadly = give_back_unknown(worker, {...})
     local workers = redis.call("ZCARD", workers_key)
     local claimed = {0}
     local limits = {max_sitemaps, max_urls, max_validation_errors, max_concurrency}
     for _ = 1, tonumber(count) do
-        local document = claim_ready(worker, workers, counts) or claim_start(worker, starts, limits)
+        local document = claim_ready(worker, workers, counts, deadly) or claim_start(worker, starts, limits)
         if not document then break end
+        deadly = deadly or document[7] > 0
         claimed[#claimed + 1] = document
     end
     local totals = redis.call("HMGET", totals_key, "calls", "read", "failed")
@@ -353,7 +370,7 @@ function operations.done(held, worker, id, read)
 end
 
 function operations.release(held, worker, id)
-    give_back(worker, id .. " " .. held[4], false)
+    give_back(worker, id .. " " .. held[4], "lost")
     return 1
 end
 

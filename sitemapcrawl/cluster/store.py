@@ -13,6 +13,7 @@ from __future__ import annotations
 from hashlib import blake2b
 from importlib.resources import files
 from itertools import islice
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -26,7 +27,7 @@ from sitemapcrawl.counters import Added, DocumentLost, moment_of
 from sitemapcrawl.protocol.records import SitemapEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from redis import Redis
 
@@ -95,6 +96,8 @@ class Store:
         self._worker = worker
         self._token = token
         self._lease = max(1, int(lease * 1_000))
+        self._turn = Lock()
+        self._has_left = False
         self._script = redis.register_script(files(__package__).joinpath("store.lua").read_text("utf-8"))
 
     def _do(self, *arguments: Any) -> Any:
@@ -122,17 +125,30 @@ class Store:
 
     # The worker
 
+    def _ask(self, operation: str, *arguments: Any) -> Any:
+        """Do something as a worker of the cluster; nothing, and return ``None``, once it has left.
+
+        What another thread is at while the worker leaves would bring it back, and it would be given work.
+        """
+        with self._turn:
+            return None if self._has_left else self._do(operation, self._worker, self._token, *arguments)
+
     def join(self) -> None:
         """Enter the cluster. What another process of the same name holds is given back, and it will be replaced."""
-        self._do("join", self._worker, self._token, self._lease)
+        self._ask("join", self._lease)
 
     def beat(self) -> str:
-        """Say that the worker is alive; return ``"alive"``, ``"given up"`` if it was not any more, or ``"replaced"``."""
-        return str(self._do("beat", self._worker, self._token, self._lease), "ascii")
+        """Say that the worker is alive.
 
-    def leave(self) -> None:
-        """Leave the cluster, and give back what the worker holds."""
-        self._do("leave", self._worker, self._token)
+        Return ``"alive"``, ``"given up"`` if it did not count as alive any more, ``"replaced"``, or ``"left"``.
+        """
+        return str(self._ask("beat", self._lease) or b"left", "ascii")
+
+    def leave(self, known: Iterable[Document] = ()) -> None:
+        """Leave the cluster for good, and give back what the worker holds; *known* is as for :meth:`claim`."""
+        with self._turn:
+            self._has_left = True
+            self._do("leave", self._worker, self._token, *_held(known))
 
     def claim(self, count: int, limits: Sequence[int], known: Iterable[Document] = ()) -> Claimed | None:
         """Return up to *count* documents to work on; none if the worker is not in the cluster any more.
@@ -141,10 +157,7 @@ class Store:
         this begins. *known* are the documents that the worker is at: what else it holds, it was never told of or has lost,
         and gives back.
         """
-        held: list[Any] = []
-        for document in known:
-            held += (document.call.encode() + b" " + _bytes(document.key), document.attempt)
-        open_calls, *documents = self._do("claim", self._worker, self._token, self._starts, count, *limits, *held)
+        open_calls, *documents = self._ask("claim", self._starts, count, *limits, *_held(known)) or [-1]
         if open_calls < 0:
             return None
         return Claimed([_document(*document) for document in documents], open_calls)
@@ -239,6 +252,12 @@ def _document(call: bytes, url: bytes, key: bytes, depth: int, attempt: int, is_
     # Anything may have been pushed as a start. As a key it has to come back as it was, as a URL it is for people.
     start = url.decode("utf-8", "replace").strip("\ufeff \t\r\n\f\v")
     return Document(str(call, "ascii"), start, key.decode("utf-8", "surrogateescape"), depth, attempt, bool(is_start), deaths)
+
+
+def _held(documents: Iterable[Document]) -> Iterator[Any]:
+    for document in documents:
+        yield document.call.encode() + b" " + _bytes(document.key)
+        yield document.attempt
 
 
 def _bytes(key: str) -> bytes:

@@ -159,10 +159,12 @@ class BatchFeedExporter(FeedExporter):
         Without *sizes* all that is there is kept, but for half a line at the end.
         """
         if sizes is None:
-            paths = [path for slot in self.slots if (path := _path(slot)) is not None and os.path.isfile(path)]
-            sizes = {path: -1 for path in paths if os.path.getsize(path)}
-        for path, size in sizes.items():
-            _cut(path, size)
+            # Also of what is empty or not there: who wrote it may not have written it out.
+            paths = [path for slot in self.slots if (path := _path(slot)) is not None]
+            sizes = {path: -1 if os.path.isfile(path) and os.path.getsize(path) else 0 for path in paths}
+        else:
+            for path, size in sizes.items():
+                _cut(path, size)
         self.slots = [self._continued(slot, sizes) for slot in self.slots]
 
     def _continued(self, slot: FeedSlot, sizes: Mapping[str, int]) -> FeedSlot:

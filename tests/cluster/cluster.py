@@ -146,6 +146,16 @@ class Cluster:
     def workers(self, count: int, settings: dict[str, Any] | None = None) -> list[Process]:
         return [self.worker(settings=settings) for _ in range(count)]
 
+    def gather(self, count: int, settings: dict[str, Any] | None = None) -> list[Process]:
+        """Begin *count* workers that wait until they are stopped, and return when all are there.
+
+        Work is for those that are there: one alone takes as much as a start may have under way.
+        """
+        self.settings["MAX_IDLE_TIME_BEFORE_CLOSE"] = 0
+        found = self.workers(count, settings)
+        until(lambda: self.status().workers == count, "the workers")
+        return found
+
     def push(self, *starts: str | bytes) -> None:
         """Push *starts* as any client of Redis may."""
         self.redis.rpush("sitemap:start_urls", *starts)
@@ -178,7 +188,8 @@ class Cluster:
 
     def records(self, kind: str) -> list[dict[str, Any]]:
         """Return the records in the feeds of all workers."""
-        return [record for process in self.processes for record in self.feed(kind, process.name)]
+        names = dict.fromkeys(process.name for process in self.processes)
+        return [record for name in names for record in self.feed(kind, name)]
 
     def latest(self, kind: str = "pages") -> list[dict[str, Any]]:
         """Return what a reader is to take of the records of all workers: of each document those of its latest attempt."""

@@ -6,10 +6,13 @@ process and gets its id; ``{"wait": id}`` gets its exit status, negative if a si
 
 from __future__ import annotations
 
+import atexit
+import gc
 import json
 import os
 import signal
 import sys
+import threading
 from importlib import import_module
 from pathlib import Path
 
@@ -64,6 +67,7 @@ def main() -> None:
     for name in IMPORTED:
         import_module(name)
     assert "twisted.internet.reactor" not in sys.modules
+    gc.freeze()
     for line in sys.stdin:
         order = json.loads(line)
         if "wait" in order:
@@ -72,7 +76,13 @@ def main() -> None:
         else:
             answer = os.fork()
             if not answer:
-                sys.exit(run(**order))
+                status = run(**order)
+                # As the interpreter does at its end, but for taking apart what it shares with its parent, page by page.
+                threading._shutdown()
+                atexit._run_exitfuncs()
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(status)
         print(json.dumps(answer), flush=True)
 
 
