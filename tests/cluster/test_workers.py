@@ -204,7 +204,7 @@ def test_a_worker_that_is_stopped_by_a_signal_leaves_nothing_behind(
         by_key, by_service, stays = cluster.gather(3, SMALL)
         cluster.push(START)
         until(lambda: cluster.holders() == {"w0", "w1", "w2"}, "work for each")
-        web.let(chance.randrange(20))
+        web.let(chance.randrange(1, 20))
         by_key.send(signal.SIGINT)
         by_service.send(signal.SIGTERM)
         web.open()
@@ -275,15 +275,15 @@ def test_workers_go_on_when_redis_comes_back(forks: Forks, tmp_path: Path, chanc
     with Web() as web:
         cluster = Cluster(forks, server.url(), tmp_path, web)
         try:
-            workers = cluster.workers(3, SMALL)
+            workers = cluster.gather(3, SMALL)
             cluster.push(START)
             in_the_middle(cluster, workers[0], chance)
             server.kill()
             until(lambda: any("Redis cannot be used" in worker.log for worker in workers), "the news that Redis is gone")
             server.start()
             cluster.until_done(1)
-            assert [worker.wait() for worker in workers] == [0, 0, 0]
             cluster.end()
+            assert [worker.wait() for worker in workers] == [0, 0, 0]
             check_all_is_there(cluster)
         finally:
             cluster.close()
