@@ -310,19 +310,20 @@ def test_job_that_was_cancelled_or_killed_goes_on_under_its_name(scrapyd: Scrapy
         until(lambda: sum("/slow/" in url for url in requested[before:]) >= 5)
         return job
 
-    def ended(again: Scrapyd) -> bool:
-        return not again.call("listjobs")["running"] + again.call("listjobs")["pending"]
+    def ended(again: Scrapyd, times: int) -> bool:
+        # One that was scheduled is neither pending nor running for a moment.
+        return len(again.call("listjobs")["finished"]) == times
 
     with running(tmp_path, scrapyd.web, "jobs_dir = {folder}/jobs\n") as again:
         job = begin(again)
         again.call("cancel", ("job", "job"), post=True)
-        until(lambda: ended(again))
+        until(lambda: ended(again, 1))
         assert (job.records("errors"), job.records("sitemaps")) == ([], [])
         job = begin(again)
         os.kill(again.call("listjobs")["running"][0]["pid"], signal.SIGKILL)
-        until(lambda: ended(again))
+        until(lambda: ended(again, 2))
         again.schedule("job", url=ROOT + "slow.xml", max_concurrency="0")
-        until(lambda: ended(again))
+        until(lambda: ended(again, 3))
         pages = [item["loc"] for item in job.items]
         assert len(pages) == len(set(pages)) == 200
         assert (job.records("errors"), len(job.records("sitemaps"))) == ([], 200)
