@@ -22,6 +22,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,5 +44,6 @@ async def save_documents(manager: SignalManager) -> dict[str, int]:
     for _, result in await manager.send_catch_log_async(documents_saving):
         if isinstance(result, Exception):
             raise OSError(f"what was delivered could not be written out: {result}") from result
-        sizes.update(result or {})
+        if isinstance(result, Mapping):
+            sizes.update(result)
     return sizes

@@ -24,13 +24,12 @@ from scrapy_redis.dupefilter import RFPDupeFilter
 from scrapy_redis.queue import Base
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Self
 
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-    from sitemapcrawl.cluster.store import Claimed, Document
+    from sitemapcrawl.cluster.store import Claimed
 
 
 class LeasedQueue(Base):  # type: ignore[misc] # scrapy-redis has no types
@@ -40,19 +39,12 @@ class LeasedQueue(Base):  # type: ignore[misc] # scrapy-redis has no types
         status = self.spider.store.status()
         return int(status.starts + status.open_calls)
 
-    def push(self, document: Document) -> None:
-        """Give *document*, which was taken, back to all."""
-        self.spider.store.release(document)
-
     def pop(self, count: int = 1) -> Claimed | None:
         """Take up to *count* documents; ``None`` if the worker is not in the cluster any more."""
         options = self.spider.options
         limits = (options.max_sitemaps, options.max_urls, options.max_validation_errors, options.max_concurrency)
         claimed: Claimed | None = self.spider.store.claim(count, limits, self.spider.held())
         return claimed
-
-    def clear(self) -> None:
-        """Leave everything as it is: it belongs to the other workers, too."""
 
 
 class ClusterScheduler(scrapy_redis_scheduler.Scheduler):  # type: ignore[misc]
@@ -99,10 +91,8 @@ class ClusterScheduler(scrapy_redis_scheduler.Scheduler):  # type: ignore[misc]
         claimed: Claimed | None = await run_in_thread(self.queue.pop, count)
         return claimed
 
-    async def give_back(self, documents: Sequence[Document]) -> None:
-        """Give *documents* back to the queue."""
-        for document in documents:
-            await run_in_thread(self.queue.push, document)
+    def flush(self) -> None:
+        """Leave everything as it is: it belongs to the other workers, too."""
 
 
 class KeptDupeFilter(RFPDupeFilter):  # type: ignore[misc]

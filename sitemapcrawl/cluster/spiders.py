@@ -7,6 +7,7 @@ import logging
 import os
 import re
 import socket
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from time import monotonic
@@ -43,7 +44,9 @@ logger = logging.getLogger(__name__)
 
 _AT_A_TIME = 4  # documents that are claimed in one step
 _SHORTEST_WAIT, _LONGEST_WAIT = 0.05, 1.0  # seconds until Redis is asked for work again
+_LONGEST_SILENCE = 2.0  # seconds without any request under way until those of the documents in hand count as dropped
 _MOST_CONCURRENT = 16  # documents of a worker where max_concurrency is lifted
+_NO_FEEDS = "There is neither a feed nor a pipeline: pages are counted, not kept. -o 'urls-%(worker)s.jsonl' keeps them."
 _WORKER_NAME = re.compile(r"[\w.@-]{1,100}")
 
 
@@ -91,8 +94,8 @@ class SitemapSpider(sitemap.SitemapSpider):
         "SCHEDULER": "sitemapcrawl.cluster.scheduling.ClusterScheduler",
         "SCHEDULER_QUEUE_CLASS": "sitemapcrawl.cluster.scheduling.LeasedQueue",
         "DUPEFILTER_CLASS": "sitemapcrawl.cluster.scheduling.KeptDupeFilter",
-        "SCHEDULER_PERSIST": True,
-        "REDIS_DECODE_RESPONSES": False,
+        # One that is dropped comes to no end of its own.
+        "URLLENGTH_LIMIT": 0,
     }
 
     store: Store
@@ -103,17 +106,17 @@ class SitemapSpider(sitemap.SitemapSpider):
         settings.set("JOBDIR", None, priority=settings.getpriority("JOBDIR") or 0)
         super()._prepare(settings)
         self._numbers = count(1)
-        self._joined = False
+        self._joined = self._told_of_starts = False
         self._beating: asyncio.Future[None] | None = None
         self._outage: str | None = None  # why Redis cannot be used
         self._most_documents = min(self.options.max_concurrency or _MOST_CONCURRENT, _MOST_CONCURRENT * 100)
         self._lease = settings.getfloat("SITEMAPCRAWL_LEASE", default_settings.SITEMAPCRAWL_LEASE)  # seconds
         self._most_deaths = settings.getint("SITEMAPCRAWL_MAX_DEATHS", default_settings.SITEMAPCRAWL_MAX_DEATHS)
         self._hold_off = 0.0  # until when no work is asked for
+        self._silent_since: float | None = None  # since when no request is under way
         self.worker = settings.get("SITEMAPCRAWL_WORKER") or f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:4]}"
         self._check(settings)
-        if not self.config_errors:
-            self._connect(settings)
+        self._connect(settings)
         if self.config_errors:
             # Nothing is requested then, and Redis may be what is wrong.
             for name in ("SCHEDULER", "DUPEFILTER_CLASS"):
@@ -144,14 +147,22 @@ class SitemapSpider(sitemap.SitemapSpider):
         try:
             self._patience = float(idle)
         except (TypeError, ValueError):
+            self._patience = -1
+        if not 0 <= self._patience < float("inf"):
             self._wrong(f"setting MAX_IDLE_TIME_BEFORE_CLOSE: {idle!r} is wrong, expected a number of seconds")
+        for name in ("REDIS_START_URLS_AS_SET", "REDIS_START_URLS_AS_ZSET"):
+            if settings.getbool(name):
+                self._wrong(f"setting {name}: True is wrong, starts are taken from a list, expected False")
+        self._check_feeds(settings)
 
     def _connect(self, settings: BaseSettings) -> None:
         try:
             self.store = connect(settings, self.name, self.worker, uuid4().hex, self._lease)
             self.store.status()
-        except (RedisError, ValueError) as error:
+        except RedisError as error:
             self._wrong(f"setting REDIS_URL: Redis cannot be used: {error}")
+        except ValueError as error:
+            self._wrong(str(error))
 
     # Work
 
@@ -172,7 +183,7 @@ class SitemapSpider(sitemap.SitemapSpider):
             await self._until_there_is_room()
             claimed = await self._claim()
             if claimed is not None and claimed.documents:
-                wait = _SHORTEST_WAIT
+                wait, self._silent_since = _SHORTEST_WAIT, None
                 for document in claimed.documents:
                     async for request in self._begin_document(document):
                         yield request
@@ -183,19 +194,26 @@ class SitemapSpider(sitemap.SitemapSpider):
                 logger.info("There is no work any more")
                 return
             await self._pause(wait)
+            await self._settle_dropped()
             wait = min(_LONGEST_WAIT, 2 * wait)
+
+    def _check_feeds(self, settings: BaseSettings) -> None:
+        """Refuse files that two workers on a machine would both write."""
+        for uri in map(str, settings.getdict("FEEDS")):
+            is_file = "://" not in uri or uri.startswith("file://")
+            # Scrapyd names the file by the job.
+            if is_file and "%(" not in uri and uri != "stdout:" and self._job is None:
+                self._wrong(f"feed {uri!r}: two workers on a machine would write the same file, expected %(worker)s in its name")
 
     def _warn_of_feeds(self) -> None:
         settings = self.crawler.settings
-        feeds = [str(uri) for uri in settings.getdict("FEEDS")]
-        if not feeds and not settings.getdict("ITEM_PIPELINES"):
-            logger.warning(
-                "There is neither a feed nor a pipeline: pages are counted, not kept. -o 'urls-%(worker)s.jsonl' keeps them."
-            )
-        for uri in feeds:
-            # Scrapyd names the file by the job.
-            if "%(" not in uri and uri != "stdout:" and "SCRAPY_JOB" not in os.environ:
-                logger.warning("Feed %s: two workers on a machine would write the same file; name it with %%(worker)s", uri)
+        if not settings.getdict("FEEDS") and not settings.getdict("ITEM_PIPELINES"):
+            logger.warning("%s", _NO_FEEDS)
+
+    async def _until_there_is_room(self) -> None:
+        while not self.is_abandoned and self._is_busy():
+            await self._pause(_LONGEST_WAIT)
+            await self._settle_dropped()
 
     def _is_busy(self) -> bool:
         engine = self.crawler.engine
@@ -228,6 +246,9 @@ class SitemapSpider(sitemap.SitemapSpider):
             self._note_outage(error)
             return None
         self._outage = None
+        if claimed is not None and not claimed.starts_are_listed and not self._told_of_starts:
+            self._told_of_starts = True
+            logger.error("No start can be taken: what Redis has under the key of the starts is no list")
         return claimed
 
     def _note_outage(self, error: Exception) -> None:
@@ -237,7 +258,7 @@ class SitemapSpider(sitemap.SitemapSpider):
 
     async def _beat(self) -> None:
         """Say that this worker is alive, several times in the time of its lease."""
-        while True:
+        while not self.is_abandoned:
             await asyncio.sleep(self._lease / 4)
             try:
                 found = await run_in_thread(self.store.beat)
@@ -247,14 +268,13 @@ class SitemapSpider(sitemap.SitemapSpider):
                 logger.error("The worker could not say that it is alive", exc_info=True)
             else:
                 self._heed(found)
-                if found == "replaced":
-                    logger.error("Another worker has taken the name %s: this one stops", self.worker)
-                    self._stop("replaced")
-                    return
 
     def _heed(self, found: str | None) -> None:
         if found == "given up":
             logger.warning("Nothing was heard of this worker for %g s: others do again what it was at", self._lease)
+        if found == "replaced" and not self.is_abandoned:
+            logger.error("Another worker has taken the name %s: this one stops", self.worker)
+            self._stop("replaced")
 
     def _stop(self, reason: str) -> None:
         self.abandon()
@@ -275,24 +295,31 @@ class SitemapSpider(sitemap.SitemapSpider):
         self.known += 1
         counters.key = self._start_key(call) if document.is_start else document.key
         try:
-            if not document.key:
-                await self._end_call(call, document)
-            elif document.deaths >= self._most_deaths:
+            if document.deaths >= self._most_deaths:
                 await self._give_up(call, document)
+            elif not document.key:
+                await self._end_call(call, document)
             elif document.is_start:
                 counters.depth = call.depth
                 async for request in self._first_requests(call):
                     yield request
-            else:
-                yield self._request(call, document.key, document.key, document.depth)
-        except DocumentLost as error:
-            self._lose_call(call, error)
+            elif (made := await self._request_or_lose(call, document.key, document.depth)) is not None:
+                yield made
+        except Exception as error:
+            await self._lose_call(call, error)
 
     async def _give_up(self, call: Call, document: Document) -> None:
         """Record that no worker could finish the document: it must not take down one after the other."""
-        key = cast("SharedCounters", call.counters).key
-        error = NetworkError(key, f"given up: {document.deaths} workers were not heard of again while they read it")
-        await self._lose(call, error, document.depth, start=document.is_start, url=document.key)
+        await run_in_thread(self.store.begin, document)
+        doing = "read it" if document.key else "delivered what is known at the end of its crawl"
+        key = cast("SharedCounters", call.counters).key or document.url
+        error = NetworkError(key, f"given up: {document.deaths} workers were not heard of again while they {doing}")
+        if document.key:
+            await self._lose(call, error, document.depth, start=document.is_start, url=document.key)
+            return
+        async with self._turn():
+            self.report([error], call)
+            await self._conclude_call(call, document, read=False)
 
     async def _end_call(self, call: Call, document: Document) -> None:
         """Deliver what is known of a call at its end only."""
@@ -302,11 +329,14 @@ class SitemapSpider(sitemap.SitemapSpider):
             if ending.sitemaps:
                 call.mark_records(ending.sitemaps)
                 self.crawler.signals.send_catch_log(sitemaps_listed, sitemaps=ending.sitemaps, spider=self)
-            await self._write_out()
-            await run_in_thread(self.store.done, document)
+            await self._conclude_call(call, document, read=ending.read)
+
+    async def _conclude_call(self, call: Call, document: Document, *, read: bool) -> None:
+        await self._write_out()
+        await run_in_thread(self.store.done, document)
         self._ended += 1
-        self._failed += not ending.read
-        self.count("starts/read" if ending.read else "starts/failed")
+        self._failed += not read
+        self.count("starts/read" if read else "starts/failed")
         self._let_go(call)
 
     async def _settle(self, call: Call, done: Done) -> None:
@@ -327,15 +357,47 @@ class SitemapSpider(sitemap.SitemapSpider):
 
     def _let_go(self, call: Call) -> None:
         self.calls.pop(call.id, None)
+        self._silent_since = None
         self._room.set()
 
-    def _lose_call(self, call: Call | None, error: DocumentLost) -> None:
+    async def _lose_call(self, call: Call | None, error: Exception) -> None:
         """Let go of the document of *call*; if this worker has it still, it is given back with the next claim."""
-        if call is not None and call.id in self.calls:
-            logger.info("Left to others: %s of %s: %s", document_of(call).key or "the end", call.url, error)
-            self.count("documents/lost")
-            self._hold_off = monotonic() + _LONGEST_WAIT  # if Redis or a disk is full, the next one ends like this one
-            self._let_go(call)
+        if call is None or call.id not in self.calls:
+            return
+        document = document_of(call)
+        if isinstance(error, DocumentLost):
+            logger.info("Left to others: %s of %s: %s", document.key or "the end", call.url, error)
+        else:
+            # A mistake of ours, or of a component of the project. It is tried as often as one that workers die of.
+            logger.error("Error at %s of %s", document.key or "the end", call.url, exc_info=error)
+            with suppress(RedisError):
+                await run_in_thread(self.store.fail, document)
+        self.count("documents/lost")
+        self._hold_off = monotonic() + _LONGEST_WAIT  # if Redis or a disk is full, the next one ends like this one
+        self._let_go(call)
+
+    async def _settle_dropped(self) -> None:
+        """End the documents whose requests some component has dropped: of these nothing is heard any more."""
+        engine = self.crawler.engine
+        assert engine is not None
+        assert engine.scheduler is not None
+        assert engine.scraper.slot is not None
+        at_work = engine.scheduler.has_pending_requests() or engine.downloader.active or not engine.scraper.slot.is_idle()
+        if at_work or not self.calls:
+            self._silent_since = None
+        elif self._silent_since is None:
+            self._silent_since = monotonic()
+        if self._silent_since is None or monotonic() - self._silent_since < _LONGEST_SILENCE:
+            return
+        for call in list(self.calls.values()):
+            document = document_of(call)
+            error = NetworkError(
+                cast("SharedCounters", call.counters).key, "its request was dropped by a component of Scrapy or of the project"
+            )
+            try:
+                await self._lose(call, error, document.depth, start=document.is_start, url=document.key)
+            except Exception as problem:
+                await self._lose_call(call, problem)
 
     async def reach_max_urls(self, call: Call, *, more: bool) -> None:
         call.stopped = True
@@ -348,14 +410,14 @@ class SitemapSpider(sitemap.SitemapSpider):
         try:
             async for request in super()._parse_sitemap(response, url, depth, call, start):
                 yield request
-        except DocumentLost as error:
-            self._lose_call(self.calls.get(call or 0), error)
+        except Exception as error:
+            await self._lose_call(self.calls.get(call or 0), error)
 
     async def failed(self, failure: Failure) -> None:
         try:
             await super().failed(failure)
-        except DocumentLost as error:
-            self._lose_call(self._call_of(failure.request), error)  # type: ignore[attr-defined]
+        except Exception as error:
+            await self._lose_call(self._call_of(failure.request), error)  # type: ignore[attr-defined]
 
     # The end
 
@@ -363,6 +425,11 @@ class SitemapSpider(sitemap.SitemapSpider):
     def ends_well(reason: str | None) -> bool:
         """Whether a worker that was closed for *reason* has done what it was to do: it waits on until it is stopped."""
         return reason in {"finished", "shutdown"} or str(reason).startswith("closespider")
+
+    @property
+    def continues_files(self) -> bool:
+        """Whether there are files of an earlier run: a worker may have been here before by the same name."""
+        return True
 
     @property
     def keeps_journal(self) -> bool:

@@ -13,11 +13,15 @@
 --   :waiting:N     list of documents to be fetched
 --   :seen:N        hash, fingerprint of a sitemap that was requested -> fingerprint of the document that served it, or ""
 --   :listed:N      hash, fingerprint of a sitemap that was listed -> its entry
+--   :skipped:N     hash, fingerprint of a document that redirects led to -> the documents that were not read because of it
 --
 -- A document is {depth, attempt, fingerprint, key, start, pages, errors, deaths}: what earlier attempts took of the limits is
 -- kept for the next, which delivers it once more; deaths are the workers that were not heard of again while they read it. One
--- that is held is {..., pages, errors, begun} with what this attempt took. The end of a call is work as well, a document
--- without a key: who claims it delivers what is known at the end only.
+-- that is held is {..., pages, errors, begun, served} with what this attempt took, and the fingerprint of where it was served. The
+-- end of a call is work as well, a document without a key: who claims it delivers what is known at the end only.
+
+local MOST_BLANKS = 1000  -- lines of the list that are passed over in one step
+local MOST_BYTES = 32772  -- of a start that are kept: as many as make it too long for a URL, however it is encoded
 
 local prefix = KEYS[1]
 local pack, unpack_value = cmsgpack.pack, cmsgpack.unpack
@@ -30,6 +34,7 @@ end
 local function call_key(id) return prefix .. ":call:" .. id end
 local function waiting_key(id) return prefix .. ":waiting:" .. id end
 local function seen_key(id) return prefix .. ":seen:" .. id end
+local function skipped_key(id) return prefix .. ":skipped:" .. id end
 local function listed_key(id) return prefix .. ":listed:" .. id end
 local function held_key(worker) return prefix .. ":held:" .. worker end
 local ready_key, workers_key, tokens_key = prefix .. ":ready", prefix .. ":workers", prefix .. ":tokens"
@@ -60,7 +65,30 @@ local function settle(id)
 end
 
 local function delete_call(id)
-    redis.call("DEL", call_key(id), waiting_key(id), seen_key(id), listed_key(id))
+    redis.call("DEL", call_key(id), waiting_key(id), seen_key(id), listed_key(id), skipped_key(id))
+end
+
+-- The document is not read, since server, the fingerprint of another, was served at the same place.
+local function skip(id, server, document)
+    local value = redis.call("HGET", skipped_key(id), server)
+    local skipped = value and unpack_value(value) or {}
+    skipped[#skipped + 1] = {document[1], document[2], document[3], document[4], document[5], 0, 0, document[8]}
+    redis.call("HSET", skipped_key(id), server, pack(skipped))
+end
+
+-- The attempt at a document did not come to its end: the next one may be served elsewhere, or nowhere. So what was not read
+-- because of it waits again.
+local function unskip(id, fingerprint, served)
+    if served and redis.call("HGET", seen_key(id), served) == fingerprint then
+        redis.call("HSET", seen_key(id), served, "")
+    end
+    local value = redis.call("HGET", skipped_key(id), fingerprint)
+    if not value then return end
+    redis.call("HDEL", skipped_key(id), fingerprint)
+    for _, document in ipairs(unpack_value(value)) do
+        redis.call("RPUSH", waiting_key(id), pack(document))
+        add_to(id, "outstanding", 1)
+    end
 end
 
 -- Workers
@@ -78,8 +106,8 @@ local function give_back(worker, field, why)
     local depth, attempt, fingerprint, key, start = held[1], held[2], held[3], held[4], held[5]
     local deaths, pages, errors, begun = held[8], math.max(held[6], held[9]), math.max(held[7], held[10]), held[11]
     add_to(id, "active", -1)
+    if begun == 1 and key ~= "" then unskip(id, fingerprint, held[12]) end
     if number(id, "stopped") == 1 and pages == 0 and start == 0 and key ~= "" then
-        add_to(id, "left_out", 1)
         settle(id)  -- the pages are as many as allowed, and none of them is missing
         return
     end
@@ -136,10 +164,17 @@ function operations.beat(worker, token, lease)
     local known = redis.call("HGET", tokens_key, worker)
     if known and known ~= token then return "replaced" end
     local found = known and "alive" or "given up"
+    local time, workers = now(), redis.call("ZCARD", workers_key)
+    local silent = redis.call("ZRANGEBYSCORE", workers_key, "-inf", time)
+    redis.call("HDEL", tokens_key, "")  -- a write that needs no memory: where Redis is full, it lets those after it pass
     redis.call("HSET", tokens_key, worker, token)
-    redis.call("ZADD", workers_key, now() + lease, worker)
-    for _, dead in ipairs(redis.call("ZRANGEBYSCORE", workers_key, "-inf", now(), "LIMIT", 0, 10)) do
-        give_back_all(dead, "dead")
+    redis.call("ZADD", workers_key, time + lease, worker)
+    for _, other in ipairs(silent) do
+        if other ~= worker and #silent < workers then
+            give_back_all(other, "dead")
+        else  -- nothing was heard of anybody: that was Redis, or the clock
+            redis.call("ZADD", workers_key, time + lease, other)
+        end
     end
     return found
 end
@@ -155,7 +190,7 @@ end
 
 local function hold(worker, id, url, document)
     local depth, attempt, fingerprint, key, start = document[1], document[2], document[3], document[4], document[5]
-    local held = {depth, attempt, fingerprint, key, start, document[6], document[7], document[8], 0, 0, 0}
+    local held = {depth, attempt, fingerprint, key, start, document[6], document[7], document[8], 0, 0, 0, ""}
     redis.call("HSET", held_key(worker), id .. " " .. key, pack(held))
     add_to(id, "active", 1)
     return {id, url, key, depth, attempt, start, document[8]}
@@ -187,7 +222,8 @@ local function claim_ready(worker, workers, counts, deadly)
                     make_ready(id)
                     return claimed
                 end
-                settle(id)  -- a redirect led there meanwhile
+                skip(id, server, document)  -- a redirect led there meanwhile
+                settle(id)
                 tries = tries + 1
             end
             make_ready(id)
@@ -196,9 +232,10 @@ local function claim_ready(worker, workers, counts, deadly)
 end
 
 local function claim_start(worker, starts, limits)
-    while true do
+    for _ = 1, MOST_BLANKS do
         local url = redis.call("LPOP", starts)
         if not url then return end
+        url = string.sub(url, 1, MOST_BYTES)
         if not string.match(url, "^%s*$") and not string.match(url, "^%s*#") then
             local id = tostring(redis.call("HINCRBY", totals_key, "calls", 1))
             redis.call(
@@ -212,15 +249,17 @@ end
 
 -- worker, token, key of the starts, how many documents; the limits of calls that begin; what the worker is at, and what else
 -- it holds is given back. What has begun goes before what has not, so that few calls are open. Returns how many calls are open,
--- and the documents.
+-- the type of what the key of the starts holds, and the documents.
 function operations.claim(worker, token, starts, count, max_sitemaps, max_urls, max_validation_errors, max_concurrency, ...)
     if redis.call("HGET", tokens_key, worker) ~= token then return {-1} end
     local counts, deadly = give_back_unknown(worker, {...})
     local workers = redis.call("ZCARD", workers_key)
-    local claimed = {0}
+    local kind = redis.call("TYPE", starts).ok
+    local claimed = {0, kind}
     local limits = {max_sitemaps, max_urls, max_validation_errors, max_concurrency}
     for _ = 1, tonumber(count) do
-        local document = claim_ready(worker, workers, counts, deadly) or claim_start(worker, starts, limits)
+        local document = claim_ready(worker, workers, counts, deadly)
+        if not document and kind == "list" then document = claim_start(worker, starts, limits) end
         if not document then break end
         deadly = deadly or document[7] > 0
         claimed[#claimed + 1] = document
@@ -243,12 +282,22 @@ end
 
 -- fingerprint of the document as it was requested, and as it was served; its depth
 function operations.serve(held, worker, id, fingerprint, served, depth)
-    held[1], held[3], held[11] = tonumber(depth), fingerprint, 1
+    held[1], held[3], held[11], held[12] = tonumber(depth), fingerprint, 1, served
     update(worker, id, held)
     redis.call("HSETNX", seen_key(id), fingerprint, "")
     local server = redis.call("HGET", seen_key(id), served)
-    if server and server ~= "" and server ~= fingerprint then return 0 end
+    if server and server ~= "" and server ~= fingerprint then
+        skip(id, server, held)
+        return 0
+    end
     redis.call("HSET", seen_key(id), served, fingerprint)
+    return 1
+end
+
+-- Something is about to be delivered that no other operation tells of.
+function operations.begin(held, worker, id)
+    held[11] = 1
+    update(worker, id, held)
     return 1
 end
 
@@ -369,8 +418,11 @@ function operations.done(held, worker, id, read)
     return 1
 end
 
-function operations.release(held, worker, id)
-    give_back(worker, id .. " " .. held[4], "lost")
+-- Reading the document has failed in a way that nobody knows of: as if the worker had died of it.
+function operations.fail(held, worker, id)
+    held[11] = 1
+    update(worker, id, held)
+    give_back(worker, id .. " " .. held[4], "dead")
     return 1
 end
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from hashlib import blake2b
 from importlib.resources import files
-from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 
 _decode = msgspec.msgpack.Decoder().decode
 
-_ENQUEUED = 1_000  # starts that are pushed in one step
 _CHUNK = 500  # sitemaps that are added in one step: nobody else is served meanwhile
 
 
@@ -54,10 +52,11 @@ class Document(NamedTuple):
 
 
 class Claimed(NamedTuple):
-    """Documents to work on, and how many calls are open in the whole cluster."""
+    """Documents to work on, how many calls are open in the whole cluster, and if starts are in a list as they have to be."""
 
     documents: list[Document]
     open_calls: int
+    starts_are_listed: bool = True
 
 
 class Ending(NamedTuple):
@@ -106,12 +105,11 @@ class Store:
     # Starts, and how far it is
 
     def enqueue(self, urls: Iterable[str]) -> int:
-        """Push *urls* behind the starts that wait; return how many these were."""
-        remaining, count = iter(urls), 0
-        while chunk := list(islice(remaining, _ENQUEUED)):
+        """Push *urls* behind the starts that wait, in one step; return how many these were."""
+        chunk = list(urls)
+        if chunk:
             self.redis.rpush(self._starts, *chunk)
-            count += len(chunk)
-        return count
+        return len(chunk)
 
     def status(self) -> Status:
         """Return how far the cluster is."""
@@ -157,10 +155,11 @@ class Store:
         this begins. *known* are the documents that the worker is at: what else it holds, it was never told of or has lost,
         and gives back.
         """
-        open_calls, *documents = self._ask("claim", self._starts, count, *limits, *_held(known)) or [-1]
+        open_calls, *found = self._ask("claim", self._starts, count, *limits, *_held(known)) or [-1]
         if open_calls < 0:
             return None
-        return Claimed([_document(*document) for document in documents], open_calls)
+        kind, *documents = found
+        return Claimed([_document(*document) for document in documents], open_calls, kind in (b"list", b"none"))
 
     # A document that is held
 
@@ -220,12 +219,17 @@ class Store:
         """Note that the document is done; of a start, whether it was *read*."""
         self._change("done", document, "" if read is None else int(read))
 
-    def release(self, document: Document) -> None:
-        """Give the document back, of which something may have been delivered; nothing happens if another one has it."""
-        self._do("release", self._worker, document.call, _bytes(document.key), document.attempt)
+    def begin(self, document: Document) -> None:
+        """Note that something of the document is about to be delivered that no other method tells of."""
+        self._change("begin", document)
+
+    def fail(self, document: Document) -> None:
+        """Give the document back as one that a worker has died of; nothing happens if this worker has it no more."""
+        self._do("fail", self._worker, document.call, _bytes(document.key), document.attempt)
 
     def ending(self, document: Document) -> Ending:
-        """Return what is known at the end of a call."""
+        """Return what is known at the end of a call, which is about to be delivered."""
+        self.begin(document)
         try:
             with self.redis.pipeline() as pipe:
                 pipe.hgetall(f"{self._prefix}:call:{document.call}")
@@ -240,12 +244,24 @@ class Store:
 
 
 def connect(settings: Mapping[str, Any], spider: str, worker: str = "", token: str = "", lease: float = 60) -> Store:
-    """Return the store in the Redis that the settings of scrapy-redis name (``REDIS_URL`` and others), for *spider*."""
+    """Return the store in the Redis that the settings of scrapy-redis name (``REDIS_URL`` and others), for *spider*.
+
+    Raises :exc:`ValueError` if they are wrong, with a message that does not hold the password.
+    """
     starts = settings.get("REDIS_START_URLS_KEY") or defaults.START_URLS_KEY
-    redis = get_redis_from_settings(settings)
+    try:
+        starts %= {"name": spider}
+    except (KeyError, TypeError, ValueError):
+        raise ValueError(f"setting REDIS_START_URLS_KEY: {starts!r} is wrong, expected %(name)s and no other") from None
+    try:
+        redis = get_redis_from_settings(settings)
+    except (TypeError, ValueError):
+        problem = "setting REDIS_URL: it is no URL of a Redis (what is special in a password has to be percent-encoded)"
+        raise ValueError(problem) from None
+    redis.connection_pool.connection_kwargs["decode_responses"] = False
     # What it has done although its answer was lost must not be done again: pages would be counted twice.
     redis.set_retry(Retry(NoBackoff(), 0))
-    return Store(redis, spider, starts % {"name": spider}, worker, token, lease)
+    return Store(redis, spider, starts, worker, token, lease)
 
 
 def _document(call: bytes, url: bytes, key: bytes, depth: int, attempt: int, is_start: int, deaths: int) -> Document:

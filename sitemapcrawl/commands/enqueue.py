@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ENQUEUED, LEFT_OUT, FAILED = 0, 1, 2
 
-_AT_A_TIME = 1_000  # starts that are pushed in one step
+AT_A_TIME = 1_000  # starts that are pushed in one step
 
 
 class Command(ScrapyCommand):
@@ -26,6 +26,8 @@ class Command(ScrapyCommand):
 
     The exit status is 0, 1 if a line is no URL (the others are pushed), and 2 if the file or Redis cannot be used.
     """
+
+    _pushed = _until = 0  # starts, and the line that the last of them stood in
 
     requires_project = True
     requires_crawler_process = False
@@ -64,8 +66,10 @@ class Command(ScrapyCommand):
             if args:
                 print(f"{asyncio.run(self._push(store, args[0])):,} starts enqueued")
             status = store.status()
-        except (RedisError, ValueError) as error:
-            self._fail(f"Redis cannot be used: {error}")
+        except RedisError as error:
+            self._fail(f"Redis cannot be used: {error}{self._what_was_done()}")
+        except ValueError as error:
+            self._fail(str(error))
         except OSError as error:
             self._fail(f"{args[0]!r} cannot be read: {error.strerror}")
         else:
@@ -76,7 +80,7 @@ class Command(ScrapyCommand):
 
     async def _push(self, store: Store, path: str) -> int:
         """Push the URLs in the file, and return how many these were."""
-        count, number, urls = 0, 0, []
+        number, urls = 0, []
         async for line in lines(path):
             number += 1
             url = url_of(line)
@@ -87,10 +91,18 @@ class Command(ScrapyCommand):
             except ValueError as error:
                 print(f"line {number}: {url[:200]!r} is left out: {error}", file=sys.stderr)
                 self.exitcode = LEFT_OUT
-            if len(urls) >= _AT_A_TIME:
-                count += store.enqueue(urls)
-                urls = []
-        return count + store.enqueue(urls)
+            if len(urls) >= AT_A_TIME:
+                self._pushed += store.enqueue(urls)
+                self._until, urls = number, []
+        self._pushed += store.enqueue(urls)
+        return self._pushed
+
+    def _what_was_done(self) -> str:
+        if not self._until:
+            return ""
+        return (
+            f"; {self._pushed:,} starts were enqueued, those up to line {self._until:,}, and maybe the {AT_A_TIME:,} behind them"
+        )
 
     def _fail(self, problem: str) -> None:
         print(problem, file=sys.stderr)

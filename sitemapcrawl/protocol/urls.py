@@ -116,11 +116,13 @@ def _fault(parts: _Parts) -> tuple[str, str] | None:
         return "scheme", f"unsupported scheme {_short(parts.scheme)}"
     if not parts.authority:
         return "no-host", "missing host"
-    _, host, port = _split_authority(parts.authority)
+    userinfo, host, port = _split_authority(parts.authority)
     if not host:
         # net/url looks at the port first: "https://::" has an invalid port "::".
         return "no-host", _port_fault(port) or "missing host"
     message = _bracket_fault(host) or _port_fault(port)
+    if not message and ("[" in userinfo or "]" in userinfo):  # what else it may not hold is percent-encoded
+        message = "invalid userinfo"
     return ("malformed", message) if message else None
 
 

@@ -47,9 +47,10 @@ _NOTE_INTERVAL = 1.0  # seconds between two times that pages are written down as
 
 # Attributes of the spider itself, which a subclass would break unawares.
 _RESERVED = {
-    "abandon", "admit", "calls", "config_errors", "count", "deliver", "end_threads", "ends_well", "failed", "is_abandoned",
-    "is_beside_another", "journal", "keeps_journal", "known", "leave_out_sitemaps", "options", "reach", "reach_max_urls",
-    "record", "report", "requests_pages", "resumes_pages", "start_error", "start_read", "takes_starts",
+    "abandon", "admit", "calls", "config_errors", "continues_files", "count", "deliver", "end_threads", "ends_well",
+    "failed", "is_abandoned", "is_beside_another", "journal", "keeps_journal", "known", "leave_out_sitemaps", "options",
+    "reach", "reach_max_urls", "record", "report", "requests_pages", "resumes_pages", "start_error", "start_read",
+    "takes_starts",
 }  # fmt: skip
 # The modules of the spiders that are the project's own, and of nobody who subclasses them.
 _OURS = {"sitemapcrawl.spiders.sitemap", "sitemapcrawl.cluster.spiders"}

@@ -82,6 +82,7 @@ class SitemapSpider(JournalledCalls, PageRequests):
     options: Options
     config_errors: list[ConfigError]
 
+    _job: str | None = None  # what Scrapyd calls it
     # Whether the options name what to begin with.
     takes_starts = True
     # Why the document of a start was not read: of those that have ended, the first that has failed.
@@ -91,6 +92,7 @@ class SitemapSpider(JournalledCalls, PageRequests):
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         spider, given = cls.create(crawler, args, kwargs)
+        spider._job = given.get("_job")
         settings = crawler.settings
         if settings.frozen:  # scrapy shell makes a crawler before it makes the spider, which only says how to fetch then
             settings = settings.copy()
@@ -163,12 +165,17 @@ class SitemapSpider(JournalledCalls, PageRequests):
             return
         from sitemapcrawl.exporters.findings import FindingsFile  # the linter costs nothing where it is not asked for
 
-        self._findings = FindingsFile(self.options.lint, append=self.journal is not None and self.journal.started > 0)
+        self._findings = FindingsFile(self.options.lint, append=self.continues_files)
 
     @staticmethod
     def ends_well(reason: str | None) -> bool:
         """Whether a crawl that was closed for *reason* was not cut short."""
         return reason == "finished"
+
+    @property
+    def continues_files(self) -> bool:
+        """Whether there are files of an earlier run that are to go on."""
+        return self.journal is not None and self.journal.started > 0
 
     @property
     def keeps_journal(self) -> bool:
@@ -280,10 +287,12 @@ class SitemapSpider(JournalledCalls, PageRequests):
                     yield request
                 return
             for child in await self._read(call, key, body, call.url, depth, None, start=True):
-                yield self._request(call, child, child, depth + 1)
+                if (made := await self._request_or_lose(call, child, depth + 1)) is not None:
+                    yield made
             return
         try:
             check(call.url)
+            request = self._request(call, key, call.url, depth, start=True)
         except ValueError as error:
             message = str(error)
             if structure_fault(call.url) == "relative" and structure_fault(f"https://{call.url}") is None:
@@ -294,7 +303,6 @@ class SitemapSpider(JournalledCalls, PageRequests):
                 await self.record([call.error], call)
                 await self._settle(call, Done(key, depth=depth))
             return
-        request = self._request(call, key, call.url, depth, start=True)
         request.meta[ADMITTED] = True
         if self.requests_pages:
             self.document_begun()
@@ -312,6 +320,14 @@ class SitemapSpider(JournalledCalls, PageRequests):
             request.meta[RUN] = self._run
             self.document_request(request)
         return request
+
+    async def _request_or_lose(self, call: Call, key: str, depth: int) -> Request | None:
+        """Return the request for the sitemap *key*; if Scrapy takes it for no URL, record that and return none."""
+        try:
+            return self._request(call, key, key, depth)
+        except ValueError as error:
+            await self._lose(call, NetworkError(key, f"it cannot be requested: {error}"), depth, start=False)
+            return None
 
     def _call_of(self, request: Request) -> Call | None:
         """Return the call of *request*; none if it has ended, or if the request is not for one of our documents."""
@@ -411,8 +427,8 @@ class SitemapSpider(JournalledCalls, PageRequests):
             keys = await self._read(of, key, response.body, served, depth, response, start=start)
             # The queue is last in, first out. What is first in it may have stopped the crawl before the last is.
             while keys and not self._is_over(of):
-                child = keys.pop()
-                yield self._request(of, child, child, depth + 1)
+                if (made := await self._request_or_lose(of, keys.pop(), depth + 1)) is not None:
+                    yield made
             if keys and not self.is_abandoned:
                 await self._forget(of, len(keys))
         finally:
