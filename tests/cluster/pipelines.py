@@ -1,4 +1,4 @@
-"""Pipelines that tests give to workers."""
+"""Components that tests give to workers."""
 
 from __future__ import annotations
 
@@ -13,3 +13,20 @@ class Poison:
         if "poison" in item.loc:
             os._exit(137)
         return item
+
+
+class FailsAtTheEnd:
+    """The end of the first attempt at a document whose name is ``bad`` fails in a way that nobody knows."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Any) -> FailsAtTheEnd:
+        store = crawler.spider.store
+        done = store.done
+
+        def fail(document: Any, **arguments: Any) -> None:
+            if "bad" in document.key and document.attempt == 1:
+                raise LookupError("nobody knows")
+            done(document, **arguments)
+
+        store.done = fail
+        return cls()

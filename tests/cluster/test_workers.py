@@ -413,6 +413,36 @@ def test_a_worker_makes_way_for_another_of_its_name(cluster_of: Callable[..., Cl
     check_all_is_there(cluster)
 
 
+def test_a_request_that_is_dropped_costs_itself(cluster_of: Callable[..., Cluster]) -> None:
+    long = f"{ROOT}{'long' * 20}.xml"
+    with MockWeb({START: index("/a.xml", long), ROOT + "a.xml": urlset("/1")}) as web:
+        cluster = cluster_of(web)
+        cluster.worker(settings={"URLLENGTH_LIMIT": 60})
+        cluster.push(START)
+        cluster.until_done(1)
+        cluster.end()
+    assert locations(cluster.records("pages")) == {ROOT + "1": 1}
+    assert [(error["url"], error["message"][:23]) for error in cluster.records("errors")] == [(long, "its request was dropped")]
+    check_nothing_is_kept(cluster)
+
+
+def test_what_fails_in_a_way_that_nobody_knows_is_given_up(cluster_of: Callable[..., Cluster]) -> None:
+    web = {START: index("/good.xml", "/bad.xml"), ROOT + "good.xml": urlset("/1"), ROOT + "bad.xml": urlset("/2")}
+    with MockWeb(web) as server:
+        cluster = cluster_of(server)
+        worker = cluster.worker(
+            settings={"EXTENSIONS": '{"tests.cluster.pipelines.FailsAtTheEnd": 1}', "SITEMAPCRAWL_MAX_DEATHS": 1}
+        )
+        cluster.push(START)
+        cluster.until_done(1)
+        cluster.end()
+    assert locations(cluster.records("pages")) == {ROOT + "1": 1, ROOT + "2": 1}
+    [error] = cluster.records("errors")
+    assert (error["url"], error["attempt"], error["message"][:8]) == (ROOT + "bad.xml", 2, "given up")
+    assert "LookupError: nobody knows" in worker.log
+    check_nothing_is_kept(cluster)
+
+
 # What cannot be had
 
 WRONG: list[tuple[str, list[str], str]] = [

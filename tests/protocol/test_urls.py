@@ -174,6 +174,8 @@ def test_what_a_url_may_not_hold_is_encoded(url: str, expected: str) -> None:
         ("https://[::1/page", "missing ']'"),
         ("https://[::1]x/", "invalid port 'x'"),
         ("https://ex[am]ple.com/", "misplaced bracket"),
+        ("https://]@example.com/", "invalid userinfo"),
+        ("https://a:[b]@example.com/", "invalid userinfo"),
         ("https://[example.com]/", "invalid host"),
         ("https://exa mple.com/", "invalid character ' '"),
         ("https://example.com\\page", "invalid character '\\\\'"),
