@@ -311,9 +311,8 @@ class SitemapSpider(sitemap.SitemapSpider):
     async def _give_up(self, call: Call, document: Document) -> None:
         """Record that no worker could finish the document: it must not take down one after the other."""
         await run_in_thread(self.store.begin, document)
-        doing = "read it" if document.key else "delivered what is known at the end of its crawl"
         key = cast("SharedCounters", call.counters).key or document.url
-        error = NetworkError(key, f"given up: {document.deaths} workers were not heard of again while they {doing}")
+        error = NetworkError(key, f"given up after {document.deaths} attempts: each failed, or its worker was not heard of again")
         if document.key:
             await self._lose(call, error, document.depth, start=document.is_start, url=document.key)
             return
