@@ -76,6 +76,28 @@ class Done:
     listed: Sequence[tuple[str, str, str | None, str | None]] = ()
 
 
+class Lock:
+    """The lock of the file at *path*, which is made if it does not exist, and stays empty.
+
+    As with a journal, one process at a time can have it, another one gets a :exc:`JournalInUseError`, and it is free when
+    the process ends. It is SQLite's, which is the same on every system.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._database = sqlite3.connect(path, timeout=1, isolation_level=None)
+        try:
+            self._database.execute("BEGIN EXCLUSIVE")
+        except sqlite3.Error as error:
+            self._database.close()
+            if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
+                raise JournalInUseError(f"the lock {path!r} cannot be taken: another crawl is using it") from None
+            raise JournalError(f"the lock {path!r} cannot be taken: {error}") from None
+
+    def release(self) -> None:
+        """Let go of the lock."""
+        self._database.close()
+
+
 class Journal:
     """The journal in the file at *path*, which is made if it does not exist.
 

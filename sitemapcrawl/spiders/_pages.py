@@ -14,6 +14,7 @@ import re
 import weakref
 from collections import Counter, deque
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 import msgspec
@@ -25,7 +26,9 @@ from scrapy.http import Response
 from sitemapcrawl import default_settings
 from sitemapcrawl.downloadermiddlewares.admission import ADMITTED
 from sitemapcrawl.dupefilter import PAGE, PageDupeFilter
+from sitemapcrawl.journal import JournalError, JournalInUseError, Lock
 from sitemapcrawl.options import OPTIONS
+from sitemapcrawl.protocol.errors import ConfigError
 from sitemapcrawl.protocol.records import Page, SitemapEntry, set_fields
 from sitemapcrawl.signals import save_documents
 from sitemapcrawl.spiders._reading import key_of
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
 
     from sitemapcrawl.options import Options
     from sitemapcrawl.spiders._call import Call
@@ -43,6 +47,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 RUN = "sitemapcrawl_run"  # the request meta key that tells the requests of this crawl from those of one before it
+LOCK = "sitemapcrawl.lock"  # in JOBDIR
 _NOTE_INTERVAL = 1.0  # seconds between two times that pages are written down as done, where JOBDIR is set
 
 # Attributes of the spider itself, which a subclass would break unawares.
@@ -83,6 +88,8 @@ class PageRequests(Spider):
 
     if TYPE_CHECKING:  # what the spider itself has
         options: Options
+        config_errors: list[ConfigError]
+        is_beside_another: bool
         _batch_size: int
         _parse_sitemap: Callable[..., Any]
 
@@ -173,8 +180,8 @@ class PageRequests(Spider):
             or self.sitemap_follow is not PageRequests.sitemap_follow
         )
         rules = self.sitemap_rules if self.sitemap_rules is not None else [("", "parse")] if self.requests_pages else []
-        self._page_rules = [(re.compile(rule), getattr(self, to) if isinstance(to, str) else to) for rule, to in rules]
-        self._follow = [re.compile(rule) for rule in self.sitemap_follow]
+        self._page_rules = [made for rule in rules if (made := self._checked("sitemap_rules", self._page_rule, rule))]
+        self._follow = [made for rule in self.sitemap_follow if (made := self._checked("sitemap_follow", re.compile, rule))]
         self.waiting_pages = WaitingRequests()
         self.waiting_documents: deque[tuple[Call, str, int, Request | None]] = deque()
         self._makes_requests = cls.sitemap_request is not PageRequests.sitemap_request
@@ -193,6 +200,45 @@ class PageRequests(Spider):
             self.crawler.signals.connect(self._idle, signals.spider_idle)
             self.crawler.signals.connect(self._begin_notes, signals.spider_opened)
             self.crawler.signals.connect(self._end_notes, signals.spider_closed)
+
+    def _checked(self, name: str, make: Callable[[Any], Any], rule: Any) -> Any:
+        """Return what *make* makes of *rule*, one of those of the attribute *name*; ``None`` if it is wrong, as is told."""
+        try:
+            return make(rule)
+        except re.error as error:
+            problem = f"the regular expression cannot be read ({error})"
+        except (TypeError, ValueError) as error:
+            problem = str(error)
+        message = f"{name} of {type(self).__name__}: {rule!r} is wrong, {problem}"
+        self.config_errors.append(ConfigError(self.options.url or None, message))
+        return None
+
+    def _page_rule(self, rule: Any) -> tuple[re.Pattern[str], Callable[..., Any] | None]:
+        if isinstance(rule, str) or len(rule) != 2:
+            raise ValueError("expected a regular expression and a callback")
+        pattern, to = rule
+        callback = getattr(self, to, None) if isinstance(to, str) else to
+        if to is not None and not callable(callback):
+            raise ValueError(f"the spider has no method {to!r}" if isinstance(to, str) else f"{to!r} is no callback")
+        return re.compile(pattern), callback
+
+    def _lock_pages(self, settings: BaseSettings) -> None:
+        """Take the lock of JOBDIR, if there is one; if another process has it, there is no JOBDIR any more.
+
+        That is before the components of Scrapy are made that read and write what is in it.
+        """
+        folder = settings.get("JOBDIR")
+        if not folder:
+            return
+        try:
+            lock = Lock(str(Path(folder, LOCK)))
+        except JournalError as error:
+            self.is_beside_another = isinstance(error, JournalInUseError)
+            self.config_errors.append(ConfigError(self.options.url or None, f"setting JOBDIR: {error}"))
+            settings.set("JOBDIR", None, priority=settings.getpriority("JOBDIR") or 0)
+        else:
+            # The last word: at the end of the crawl there is something to write in JOBDIR still.
+            self.crawler.signals.connect(lock.release, signals.engine_stopped, weak=False)
 
     # Requests for documents, where pages are requested. They wait here and not in the scheduler: it may have them before
     # pages in its order, and a document that waits to be read, while the one that is read waits for room, is memory.

@@ -123,7 +123,9 @@ class SitemapSpider(JournalledCalls, PageRequests):
         self._job_dir = None
         if problem := make_job_dir(settings):
             self.config_errors.append(ConfigError(self.options.url or None, problem))
-        elif not self.requests_pages:
+        elif self.requests_pages:
+            self._lock_pages(settings)
+        else:
             self._job_dir = job_dir(settings)
         self._run = uuid4().hex
         if self._job_dir and self.options.sample:

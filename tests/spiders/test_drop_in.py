@@ -24,7 +24,9 @@ from scrapy.settings import Settings
 from scrapy.utils.request import request_from_dict
 
 from sitemapcrawl.extensions.outcome import Outcome
+from sitemapcrawl.journal import Lock
 from sitemapcrawl.spiders import SitemapSpider
+from sitemapcrawl.spiders._pages import LOCK
 from tests.crawling import crawl, proxy
 from tests.mockweb import Answer, MockWeb, index, urlset
 
@@ -463,6 +465,22 @@ def test_names_that_the_spider_uses_itself_are_refused() -> None:
         type("Mine", (SitemapSpider,), {"report": None, "__module__": "mine"})
 
 
+@pytest.mark.parametrize(("attribute", "rules", "told"), [
+    ("sitemap_rules", [("/a/", "parse"), ("/product/", "parse_prodct")], "('/product/', 'parse_prodct') is wrong, the spider has no method"),
+    ("sitemap_rules", [("/prod(uct/", "parse")], "('/prod(uct/', 'parse') is wrong, the regular expression cannot be read (missing )"),
+    ("sitemap_rules", ["/product/"], "'/product/' is wrong, expected a regular expression and a callback"),
+    ("sitemap_rules", [("/product/", 1)], "('/product/', 1) is wrong, 1 is no callback"),
+    ("sitemap_follow", ["*"], "'*' is wrong, the regular expression cannot be read (nothing to repeat"),
+])  # fmt: skip
+def test_wrong_rules_are_told_as_wrong_options(attribute: str, rules: list[Any], told: str) -> None:
+    spider = type("Spider", (SimplestSpider,), {"name": "wrong", attribute: rules})
+    with MockWeb(WEB) as web:
+        run = Run(spider, web)
+    assert (run.exit_status, web.requested) == (2, [])
+    (error,) = run.crawler.spider.config_errors
+    assert error.message.startswith(f"{attribute} of Spider: {told}")
+
+
 def test_a_spider_needs_a_name_of_its_own() -> None:
     nameless = type("Nameless", (SitemapSpider,), {"__module__": "mine"})
     assert nameless.name is None
@@ -744,6 +762,24 @@ def test_with_jobdir_all_documents_are_read_again_and_pages_are_not(tmp_path: Pa
     titles = sorted(item["title"] for item in first.items + second.items)
     assert titles == ["about", "blog/1", "category/1", "product/1", "product/2", "shop/1"]
     assert not (tmp_path / "job/sitemapcrawl.sqlite").exists()
+
+
+def test_one_process_at_a_time_requests_the_pages_of_a_jobdir(tmp_path: Path) -> None:
+    """The lock is free when a crawl has ended, and while another has it nothing of that one's is touched."""
+    lock = Lock(str(tmp_path / LOCK))
+    (tmp_path / "items.jsonl").write_text("of the other")
+    names = {path.name for path in tmp_path.iterdir()}
+    settings = {"JOBDIR": str(tmp_path), "FEEDS": {str(tmp_path / "items.jsonl"): {"format": "jsonl", "overwrite": True}}}
+    with MockWeb(WEB) as web:
+        refused = Run(SimplestSpider, web, settings, errors=str(tmp_path / "items.errors.jsonl"))
+        assert (refused.exit_status, web.requested) == (2, [])
+        assert "another crawl is using it" in refused.crawler.spider.config_errors[0].message
+        assert {path.name for path in tmp_path.iterdir()} == names
+        assert (tmp_path / "items.jsonl").read_text() == "of the other"
+        lock.release()
+        first = Run(SimplestSpider, web, settings)
+        again = Run(SimplestSpider, web, settings)
+    assert (first.exit_status, len(first.items), again.exit_status, again.items) == (0, 4, 0, [])
 
 
 KILLED = """
