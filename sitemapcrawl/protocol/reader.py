@@ -51,7 +51,11 @@ class Document:
     served from. Iteration yields its records in the order of the document: :class:`~.records.Page` objects (of an
     index or a robots.txt :class:`~.records.SitemapEntry`), a :class:`~.errors.ValidationError` for each thing that is
     wrong with one, and at the end a :class:`~.errors.ParseError` if the document could not be read to its end.
+
+    ``resembles_robots`` tells whether one that was read as a text sitemap has lines of a robots.txt, too.
     """
+
+    resembles_robots = False
 
     def __init__(self, kind: str, url: str, groups: Iterator[Sequence[Record]]) -> None:
         self.kind = kind
@@ -172,11 +176,14 @@ class _Reading:
             sitemaps = SitemapRules(self._url, strict=self._strict, any_host=True)
             return Document(kind, self._url, chain([self._remarks()], map(sitemaps.location, lines)))
         first = next(lines, None)
+        resembles_robots = text.resembles_robots(content)
         if first is None:
-            hint = "; a robots.txt is known by its URL, which ends in /robots.txt" if any(text.sitemap_lines(content)) else ""
+            hint = "; a robots.txt is known by its URL, which ends in /robots.txt" if resembles_robots else ""
             raise self._error(_NEITHER + hint)
         pages = PageRules(self._url, strict=self._strict)
-        return Document(kind, self._url, chain([self._remarks()], map(pages.location, chain([first], lines))))
+        document = Document(kind, self._url, chain([self._remarks()], map(pages.location, chain([first], lines))))
+        document.resembles_robots = resembles_robots
+        return document
 
     def _without_invalid_bytes(self, content: str, find: Callable[[str], Iterator[RawLocation]]) -> str:
         """Return *content* with U+FFFD for the lone surrogates in it, which stand for invalid bytes.

@@ -601,6 +601,12 @@ class SitemapSpider(JournalledCalls, PageRequests):
         finally:
             if self._findings is not None and kind not in {"robots", "text"}:  # the linter's rules are those of XML
                 self._findings.add(body, url)
+        if kind == "text" and document.resembles_robots:
+            logger.warning(
+                "%s was read as a text sitemap, although it has lines of a robots.txt: "
+                "only the document at url is read as one, and that URL has to end in /robots.txt",
+                url,
+            )
         return document.batches(self._batch_size)
 
     async def deliver(self, pages: Sequence[Page], sitemap: str | None, response: Response | None, call: Call) -> None:

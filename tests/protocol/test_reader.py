@@ -580,3 +580,18 @@ def test_the_first_batch_does_not_read_the_rest() -> None:
     assert [type(record) for record in next(batches)] == [Page] * 10
     *_, last = (record for batch in batches for record in batch)
     assert isinstance(last, ParseError)
+
+
+@pytest.mark.parametrize(("body", "told"), [(b"User-agent: *\nDisalow: /a", True), (b"Sitemap: /a", True), (b"see: /a", False)])
+def test_robots_txt_without_a_url_says_how_one_is_known(body: bytes, told: bool) -> None:
+    with pytest.raises(ParseError) as caught:
+        read(body, "https://example.com/other.txt")
+    assert ("a robots.txt is known by its URL" in caught.value.message) is told
+
+
+def test_lines_of_a_text_sitemap_that_are_no_urls_are_passed_over() -> None:
+    body = b"htp://example.com/a\nwww.example.com/a\nftp://example.com/a\n/a\nsee https://example.com/a\nhttps://example.com/b\n"
+    for strict in (False, True):
+        assert [str(record) for record in read(body, "https://example.com/p.txt", strict=strict)] == [
+            str(Page("https://example.com/b", sitemap="https://example.com/p.txt"))
+        ]

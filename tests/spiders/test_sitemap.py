@@ -469,3 +469,14 @@ def test_error_does_not_keep_the_document_that_it_is_about() -> None:
     with MockWeb({ROOT: Answer(gzip.compress(b" " * 1_000)[:-9])}) as web:
         crawl(web, ROOT, prepare=watch)
     assert [(error.__traceback__, error.__context__) for error in kept] == [(None, None)]
+
+
+def test_a_robots_txt_under_another_name_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    robots = f"# the sitemap\nuser-agent: *\nDisallow: /a\n{ROOT}sitemap.xml\n"
+    with MockWeb({ROOT + "my-robots.txt": robots, ROOT + "pages.txt": f"call: 0123\n{ROOT}1"}) as web:
+        first = crawl(web, ROOT + "my-robots.txt")
+        assert f"{ROOT}my-robots.txt was read as a text sitemap" in caplog.text
+        caplog.clear()
+        crawl(web, ROOT + "pages.txt")
+    assert (first.locations, first.errors, first.exit_status) == ([ROOT + "sitemap.xml"], [], 0)
+    assert "robots" not in caplog.text

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 _URL_LINE = re.compile(r"(?:^|(?<=[\r\n]))[^\S\r\n]*+(https?://[^\r\n]*+)", re.IGNORECASE)
 _SITEMAP_LINE = re.compile(r"(?:^|(?<=[\r\n]))[^\S\r\n]*+site-?maps?[^\S\r\n]*+:([^\r\n#]*+)", re.IGNORECASE)
 
+_DIRECTIVE = re.compile(r"(?:^|(?<=[\r\n]))[^\S\r\n]*+(?:user-?agent|(?:dis)?allow|site-?maps?)[^\S\r\n]*+:", re.IGNORECASE)
+_FIRST_CHARACTERS = 65_536  # in which a robots.txt has one of its directives
+
 
 def url_lines(text: str) -> Iterator[RawLocation]:
     """Yield the lines of a text sitemap that begin with ``http://`` or ``https://``."""
@@ -27,3 +30,8 @@ def sitemap_lines(text: str) -> Iterator[RawLocation]:
         loc = match[1].strip()
         if loc:
             yield RawLocation(loc)
+
+
+def resembles_robots(text: str) -> bool:
+    """Tell whether *text* has lines of a robots.txt at its beginning, whatever it is read as."""
+    return _DIRECTIVE.search(text, 0, _FIRST_CHARACTERS) is not None
