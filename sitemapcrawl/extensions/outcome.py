@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ logger = logging.getLogger(__name__)
 EXIT_READ, EXIT_NOT_READ, EXIT_WRONG_OPTIONS = 0, 1, 2
 
 _MOST_CHARACTERS = 300  # of a URL or a message in the summary; the errors feed has all of it
+_STATUS = "downloader/response_status_count/"  # what such stats of Scrapy begin with
 _TYPES = ("config", "network", "parse", "validation")
 
 
@@ -113,6 +114,8 @@ class Outcome:
                 f"  sitemaps    {read:,} read, {failed:,} failed, {left_out:,} left out{also(not_followed, 'not followed')}",
                 f"  pages       {pages:,}{also(not_matched, 'not matched by rules')}{also(dropped, 'dropped by pipelines')}",
             ]
+            if getattr(self._crawler.spider, "requests_pages", False):
+                lines[2:] = self._requested(pages)
             starts_read, starts_failed = stat("starts/read"), stat("starts/failed")
             if starts_read + starts_failed > 1:
                 lines.insert(1, f"  starts      {starts_read:,} read, {starts_failed:,} failed")
@@ -131,6 +134,29 @@ class Outcome:
             lines.append(f"  limits reached    {', '.join(sorted(name.rpartition('/')[2] for name in limits))}")
         lines.append(f"  time        {seconds:.1f} s, {pages / seconds if seconds else 0:,.0f} pages/s")
         return lines
+
+    def _requested(self, pages: int) -> list[str]:
+        """Return what became of *pages* that were requested, as far as Scrapy counts it."""
+        stats = self._crawler.stats.get_stats()
+        responses: Counter[str] = Counter()
+        for name, count in stats.items():
+            if name.startswith(_STATUS):
+                responses[f"{name.removeprefix(_STATUS)[:1]}xx"] += count
+        told = [f"{count:,} with status {status}" for status, count in sorted(responses.items())]
+
+        def also(what: str, name: str) -> str:
+            return f", {what}: {count:,}" if (count := int(stats.get(name, 0))) else ""
+
+        duplicates = also("filtered out as duplicates", "dupefilter/filtered")
+        without = also("requests without one", "downloader/exception_count")
+        dropped = also("dropped by pipelines", "item_dropped_count")
+        ignored = also("responses ignored for their status", "httperror/response_ignored_count")
+        raised = also("exceptions in callbacks", "spider_exceptions/count")
+        return [
+            f"  pages       {pages:,} to be requested{duplicates}",
+            f"  responses   {', '.join(told) or '0'}{without} (those of sitemaps, redirects and retries, too)",
+            f"  items       {int(stats.get('item_scraped_count', 0)):,}{dropped}{ignored}{raised}",
+        ]
 
 
 def _cut(text: str) -> str:

@@ -465,6 +465,25 @@ def test_names_that_the_spider_uses_itself_are_refused() -> None:
         type("Mine", (SitemapSpider,), {"report": None, "__module__": "mine"})
 
 
+def test_summary_tells_what_came_of_the_pages(caplog: pytest.LogCaptureFixture) -> None:
+    class Spider(SimplestSpider):
+        name = "summary"
+
+        def parse(self, response: Any) -> Any:
+            if "category" in response.url:
+                raise ValueError("a mistake")
+            return {"url": response.url}
+
+    with MockWeb({**WEB, ROOT + "about": Answer(b"gone", 404)}) as web, caplog.at_level("INFO"):
+        Run(Spider, web, {"LOG_LEVEL": "INFO"})
+    summary = next(record.getMessage() for record in caplog.records if record.getMessage().startswith("Finished"))
+    assert [line.split(maxsplit=1) for line in summary.splitlines()[2:5]] == [
+        ["pages", "4 to be requested"],
+        ["responses", "4 with status 2xx, 1 with status 4xx (those of sitemaps, redirects and retries, too)"],
+        ["items", "2, responses ignored for their status: 1, exceptions in callbacks: 1"],
+    ]
+
+
 @pytest.mark.parametrize(("attribute", "rules", "told"), [
     ("sitemap_rules", [("/a/", "parse"), ("/product/", "parse_prodct")], "('/product/', 'parse_prodct') is wrong, the spider has no method"),
     ("sitemap_rules", [("/prod(uct/", "parse")], "('/prod(uct/', 'parse') is wrong, the regular expression cannot be read (missing )"),
