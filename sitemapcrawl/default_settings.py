@@ -126,6 +126,7 @@ SCRAPY_SETTINGS: dict[str, Any] = {
 
 # What is left of them for a spider that requests pages: all others would be about the pages, too.
 PAGES_SETTINGS: dict[str, Any] = {
+    "DOWNLOADER": "sitemapcrawl.downloader.PageDownloader",
     "DUPEFILTER_CLASS": "sitemapcrawl.dupefilter.PageDupeFilter",
     "EXTENSIONS": SCRAPY_SETTINGS["EXTENSIONS"],
     "DOWNLOADER_MIDDLEWARES": {

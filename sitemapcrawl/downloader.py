@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy import signals
 from scrapy.core.downloader import Downloader
@@ -11,6 +11,7 @@ from twisted.python.failure import Failure
 
 from sitemapcrawl import default_settings
 from sitemapcrawl.downloadermiddlewares.admission import ADMITTED, NotSent
+from sitemapcrawl.dupefilter import PAGE
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -25,7 +26,39 @@ _SLOW_START = 4  # documents on their way at a time until as many have arrived a
 _RECENT = 8  # documents whose sizes are remembered
 
 
-class BoundedDownloader(Downloader):
+class PageDownloader(Downloader):
+    """Scrapy's, but what waits for a ``DOWNLOAD_DELAY`` when a crawl is closed is not sent: that takes minutes.
+
+    A document is left over then. The request for a page goes back to the scheduler, which puts it on disk where JOBDIR is
+    set, and forgets it elsewhere; as with all that waits there, neither callback nor errback hears of it. What a callback
+    requests besides is sent, as Scrapy does.
+    """
+
+    def fetch(self, request: Request, spider: Spider | None = None) -> Deferred[Response | Request]:
+        return super().fetch(request).addErrback(self._give_back, request)
+
+    def _give_back(self, failure: Failure, request: Request) -> Any:
+        if PAGE in request.meta and isinstance(failure.value, NotSent):
+            # As for a retry: it was seen when it was put into the scheduler first, and is not to be taken for its own double.
+            return request.replace(dont_filter=True)
+        return failure
+
+    def _process_queue(self, slot: Slot) -> None:
+        if self._is_closing():
+            waiting, slot.queue = slot.queue, deque()
+            for request, sent in waiting:
+                if ADMITTED in request.meta or PAGE in request.meta:
+                    sent.errback(Failure(NotSent("the crawl was closed")))  # type: ignore[no-untyped-call]
+                else:
+                    slot.queue.append((request, sent))
+        super()._process_queue(slot)
+
+    def _is_closing(self) -> bool:
+        slot = self.crawler.engine._slot  # the engine has no other word for it
+        return slot is not None and slot.closing is not None
+
+
+class BoundedDownloader(PageDownloader):
     """Start a download only while fewer than :setting:`CONCURRENT_REQUESTS` documents are worked on.
 
     A document is worked on from the moment that its request is sent until it has been read to its end. What waits in the
@@ -59,21 +92,6 @@ class BoundedDownloader(Downloader):
         if not _is_first(request):
             self._arrived += 1
         return result
-
-    def _process_queue(self, slot: Slot) -> None:
-        if self._is_closing():
-            # Scrapy sends what waits here even when a crawl is closed. With DOWNLOAD_DELAY that takes minutes.
-            waiting, slot.queue = slot.queue, deque()
-            for request, sent in waiting:
-                if ADMITTED in request.meta:
-                    sent.errback(Failure(NotSent("the crawl was closed")))  # type: ignore[no-untyped-call]
-                else:
-                    slot.queue.append((request, sent))
-        super()._process_queue(slot)
-
-    def _is_closing(self) -> bool:
-        slot = self.crawler.engine._slot  # the engine has no other word for it
-        return slot is not None and slot.closing is not None
 
     def needs_backout(self) -> bool:
         slot = self.crawler.engine.scraper.slot

@@ -801,6 +801,36 @@ def test_one_process_at_a_time_requests_the_pages_of_a_jobdir(tmp_path: Path) ->
     assert (first.exit_status, len(first.items), again.exit_status, again.items) == (0, 4, 0, [])
 
 
+@pytest.mark.parametrize("resumes", [True, False])
+def test_what_waits_for_a_delay_is_not_sent_when_the_crawl_is_closed(resumes: bool, tmp_path: Path) -> None:
+    failures: list[Any] = []
+
+    class Spider(SimplestSpider):
+        name = "delayed"
+        sitemap_urls = [ROOT + "many.xml"]
+
+        def sitemap_request(self, loc: str, callback: Any, entry: dict[str, Any], **context: Any) -> Request:
+            return Request(loc, callback, errback=self.lost)
+
+        def parse(self, response: Any) -> Any:
+            return {"url": response.url}
+
+        def lost(self, failure: Any) -> None:
+            failures.append(failure)
+
+    settings = {"JOBDIR": str(tmp_path)} if resumes else {}
+    delays = {"DOWNLOAD_DELAY": 0.2, "DOWNLOAD_DELAY_JITTER": 0, "CLOSESPIDER_ITEMCOUNT": 1}
+    with MockWeb({ROOT + "many.xml": urlset(*(f"/many/{number}" for number in range(12)))}, lambda url: Answer(b"page")) as web:
+        first = Run(Spider, web, {**settings, **delays})
+        sent = len(web.requested)
+        again = Run(Spider, web, settings) if resumes else None
+    assert sent < 6
+    assert (failures, first.exit_status) == ([], 1)
+    if again is not None:
+        assert sorted(item["url"] for item in first.items + again.items) == sorted(pages_of(12))
+        assert len(web.requested) == 2 + 12
+
+
 KILLED = """
 import asyncio, sys
 from scrapy.crawler import Crawler
