@@ -53,8 +53,9 @@ clean: ## Remove what the other targets made, except what was crawled
 
 $(VENV)/.test: pyproject.toml setup.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=python3.12 ...")'
+	@echo 'Setting up $(VENV), which takes half a minute the first time' >&2
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.test

@@ -29,4 +29,7 @@ def main(out: str = "urls.jsonl", *arguments: str) -> int:
 
 
 if __name__ == "__main__":
+    if {"-h", "--help"} & set(sys.argv[1:]):
+        print(__doc__)
+        sys.exit()
     sys.exit(main(*sys.argv[1:]))

@@ -91,7 +91,12 @@ def serving(port: int = 0) -> Iterator[Server]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Serve the example site on loopback.")
     parser.add_argument("--port", type=int, default=0, help="the port to listen on; a free one if left out")
-    with Server(parser.parse_args().port) as server:
+    port = parser.parse_args().port
+    try:
+        server = Server(port)
+    except (OSError, OverflowError) as error:  # it is taken, or there is no such port
+        parser.exit(1, f"port {port} cannot be listened on: {getattr(error, 'strerror', None) or error}\n")
+    with server:
         print(f"{server.base}/robots.txt (Ctrl-C ends)", flush=True)
         try:
             server.serve_forever()

@@ -6,12 +6,14 @@ this machine.
 """
 
 import os
+import sys
 from importlib.util import find_spec
 
 from settings.default import *  # noqa: F403
 
 if find_spec("scrapy_redis") is None:
-    raise SystemExit("a cluster needs scrapy-redis: pip install 'sitemapcrawl[cluster]'")
+    print("a cluster needs scrapy-redis: pip install 'sitemapcrawl[cluster]'", file=sys.stderr)
+    raise SystemExit(2)  # as for a wrong option: nothing was requested
 
 SPIDER_MODULES = ["sitemapcrawl.cluster.spiders"]
 LOG_DATEFORMAT = "%Y-%m-%d %H:%M:%S"  # a worker is there for days

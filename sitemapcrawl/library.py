@@ -116,8 +116,11 @@ def crawl_sync(
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return run()
-    return _in_thread(run)
+        has_loop = False
+    else:
+        has_loop = True
+    # Not within the except: an error of the crawl would come with the RuntimeError as its context.
+    return _in_thread(run) if has_loop else run()
 
 
 def pages(

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 from sitemapcrawl import default_settings
+from sitemapcrawl.hints import close_name
 from sitemapcrawl.protocol.errors import ConfigError
 
 PREFIX = "SITEMAPCRAWL_"
@@ -281,7 +282,7 @@ def parse_options(
     wrong = set()
     for name in arguments:
         if name not in _BY_NAME and not name.startswith("_"):
-            problems.append(f"option {name}: there is no such option (value {arguments[name]!r})")
+            problems.append(f"option {name}: there is no such option (value {_short(arguments[name])}){_meant(name)}")
     for option in OPTIONS:
         setting = PREFIX + option.name.upper()
         default = getattr(default_settings, setting, None)
@@ -328,6 +329,7 @@ def parse_settings(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[Co
             continue
         if name not in SETTINGS:
             problem = f"setting {name}: there is no such setting (value {_short(settings[name])})"
+            problem += close_name(name, [*SETTINGS, *(PREFIX + option.upper() for option in _BY_NAME)])
             errors.append(ConfigError(None, problem))
             continue
         try:
@@ -347,6 +349,12 @@ def _check_starts(options: Options, *, wrong: bool) -> list[str]:
     if options.content is not None and options.several:
         problems.append(f"option content: {options.content!r} is the content of one url, expected no others beside it")
     return problems
+
+
+def _meant(name: str) -> str:
+    if name.isupper() and name.lower() not in _BY_NAME:
+        return f"; a setting is given as -s {name}=…"
+    return close_name(name.lower(), _BY_NAME)
 
 
 def _short(value: Any) -> str:

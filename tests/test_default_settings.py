@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import importlib.util
+import runpy
 from typing import Any
 
 import pytest
@@ -49,3 +51,14 @@ def test_a_project_that_says_what_tries_again_is_left_alone(component: Any, orde
     assert default_settings.PATIENT_RETRY_MIDDLEWARE not in middlewares
     assert {name: middlewares[name] for name in given} == given
     assert middlewares["sitemapcrawl.downloadermiddlewares.body.BodyMiddleware"] == 595
+
+
+def test_cluster_without_scrapy_redis_ends_as_a_wrong_option_does(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "scrapy_redis" else find_spec(name))
+    with pytest.raises(SystemExit) as info:
+        runpy.run_module("settings.cluster")
+    assert info.value.code == 2
+    assert "a cluster needs scrapy-redis" in capsys.readouterr().err

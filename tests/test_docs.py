@@ -15,9 +15,13 @@ from sitemapcrawl import default_settings, options
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")])
-PURE = ["sitemapcrawl.options", "sitemapcrawl.counters", "sitemapcrawl.sampling", "sitemapcrawl.journal"] + [
-    module.name for module in pkgutil.walk_packages(sitemapcrawl.protocol.__path__, "sitemapcrawl.protocol.")
-]
+PURE = [
+    "sitemapcrawl.hints",
+    "sitemapcrawl.options",
+    "sitemapcrawl.counters",
+    "sitemapcrawl.sampling",
+    "sitemapcrawl.journal",
+] + [module.name for module in pkgutil.walk_packages(sitemapcrawl.protocol.__path__, "sitemapcrawl.protocol.")]
 
 
 @pytest.mark.parametrize("name", PURE)

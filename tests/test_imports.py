@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "sitemapcrawl"
-PURE = ("protocol", "options", "counters", "sampling", "journal", "default_settings")
+PURE = ("protocol", "hints", "options", "counters", "sampling", "journal", "default_settings")
 FRAMEWORKS = ("scrapy", "twisted", "itemadapter", "itemloaders", "parsel", "rich", "msgspec")
 
 # What a part may import of the project, besides its own modules. What is not named here may import everything.
@@ -35,7 +35,8 @@ ALLOWED = {
     ),
     "protocol": ("__version__",),
     "default_settings": ("__version__",),
-    "options": ("protocol", "default_settings"),
+    "hints": ("protocol",),
+    "options": ("protocol", "default_settings", "hints"),
     "counters": ("protocol",),
     "sampling": ("protocol",),
     "journal": ("protocol",),

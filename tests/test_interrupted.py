@@ -388,3 +388,11 @@ def test_nothing_is_kept_without_a_folder_for_it(tmp_path: Path) -> None:
         crawl(web, ROOT, {"FEEDS": {str(tmp_path / "p.jsonl"): {"format": "jsonl"}}})
     assert [path.name for path in tmp_path.iterdir()] == ["p.jsonl"]
     assert json.loads((tmp_path / "p.jsonl").read_text())
+
+
+def test_a_crawl_that_is_over_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with MockWeb({ROOT: urlset("/1")}) as web:
+        crawl(web, ROOT, {"JOBDIR": str(tmp_path)})
+        with caplog.at_level("INFO", "sitemapcrawl.spiders.sitemap"):
+            crawl(web, ROOT, {"JOBDIR": str(tmp_path)})
+    assert f"All is done, 1 start has ended; to crawl anew, remove the folder {str(tmp_path)!r}" in caplog.messages

@@ -370,3 +370,9 @@ def test_a_program_that_leaves_early_can_go_on_with_jobdir(tmp_path: Path) -> No
         result = sitemapcrawl.crawl_sync("http://example.com/j.xml", settings=settings, multi_thread=False)
     assert {page.loc for page in result.pages} >= {f"http://example.com{name}/1" for name in maps[2:]}
     assert result.errors == []
+
+
+def test_an_error_comes_without_another_that_is_none(web: MockWeb) -> None:
+    with pytest.raises(ConfigError) as info:
+        sitemapcrawl.crawl_sync("", colour="red")
+    assert info.value.__context__ is None

@@ -191,3 +191,28 @@ def test_setting_that_is_wrong_is_told(name: str, value: object) -> None:
     values, errors = parse_settings({f"SITEMAPCRAWL_{name}": value})
     assert [f"setting SITEMAPCRAWL_{name}: " in error.message for error in errors] == [True]
     assert all(value == getattr(default_settings, name) for name, value in values.items())
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("max_url", "did you mean max_urls?"),
+        ("max-depth", "did you mean max_depth?"),
+        ("STRICT", "did you mean strict?"),
+        ("JOBDIR", "a setting is given as -s JOBDIR=…"),
+    ],
+)
+def test_misspelt_option_gets_a_hint(name: str, hint: str) -> None:
+    _, messages = parse(**{name: "1"})
+    assert messages == [f"option {name}: there is no such option (value '1'); {hint}"]
+
+
+def test_option_that_is_like_no_other_gets_no_hint() -> None:
+    _, messages = parse(colour="red")
+    assert messages == ["option colour: there is no such option (value 'red')"]
+
+
+@pytest.mark.parametrize(("name", "meant"), [("MAX_URL", "MAX_URLS"), ("BATCHSIZE", "BATCH_SIZE")])
+def test_misspelt_setting_gets_a_hint(name: str, meant: str) -> None:
+    _, errors = parse_settings({f"SITEMAPCRAWL_{name}": 1})
+    assert errors[0].message.endswith(f"there is no such setting (value 1); did you mean SITEMAPCRAWL_{meant}?")

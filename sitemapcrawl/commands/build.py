@@ -122,7 +122,7 @@ class _Build:
                 # Nobody reads what is said: be quiet, also when Python flushes what is left.
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
                 return REFUSED
-            return self._fail(f"{problem}; nothing was written", FAILED)
+            return self._fail(f"{_reason(problem)}; nothing was written", FAILED)
         except KeyboardInterrupt:
             return self._fail("interrupted; nothing was written", INTERRUPTED)
         return REFUSED if self._refused or self._values else WRITTEN
@@ -190,6 +190,12 @@ class _Build:
 
 def _open(name: str, files: ExitStack) -> BufferedReader:
     return sys.stdin.buffer if name == "-" else files.enter_context(Path(name).open("rb"))  # type: ignore[return-value]
+
+
+def _reason(problem: Exception) -> str:
+    if isinstance(problem, OSError) and problem.filename is not None and problem.strerror:
+        return f"{problem.filename}: {problem.strerror}"
+    return str(problem)
 
 
 def _print(message: str) -> None:

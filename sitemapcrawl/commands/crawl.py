@@ -21,7 +21,15 @@ _CHATTY = ("scrapy.addons", "scrapy.crawler", "scrapy.core.engine", "scrapy.midd
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    return record.levelno > logging.INFO
+    # What the first Ctrl-C does, and a second one would do, is told at INFO by a logger that says little else of use.
+    return record.levelno > logging.INFO or str(record.msg).startswith("Received %(signame)s")
+
+
+def _start_hint(argument: str) -> str:
+    """Return a hint for an argument that looks like a URL or a path, which is no name of a spider."""
+    if "/" not in argument and "." not in argument:
+        return ""
+    return f"; the document to begin with is given as -a url={argument}"
 
 
 class Command(BaseRunSpiderCommand):
@@ -52,12 +60,13 @@ class Command(BaseRunSpiderCommand):
         if len(args) < 1:
             raise UsageError
         if len(args) > 1:
-            raise UsageError("running 'scrapy crawl' with more than one spider is not supported")
+            raise UsageError(f"expected one spider, and not {args[1]!r} as well{_start_hint(args[1])}", print_help=False)
         assert self.crawler_process
         try:
             crawler = self._create_crawler(args[0])
         except KeyError:
-            raise UsageError(f"there is no spider {args[0]!r}; 'scrapy list' names those that there are") from None
+            hint = _start_hint(args[0]) or "; 'scrapy list' names those that there are"
+            raise UsageError(f"there is no spider {args[0]!r}{hint}") from None
         self.crawler_process.crawl(crawler, **opts.spargs)
         self.crawler_process.start()
         self._print_wrong_options(crawler)

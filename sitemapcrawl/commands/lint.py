@@ -100,6 +100,7 @@ class Command(ScrapyCommand):
         print(explanation(rule))
 
     def _lint(self, files: list[str], options: _Options, opts: argparse.Namespace) -> None:
+        from sitemapcrawl.hints import with_protocol
         from sitemapcrawl.protocol.lint.formats import is_url
 
         urls = list(dict.fromkeys(filter(is_url, files)))
@@ -116,7 +117,8 @@ class Command(ScrapyCommand):
                     self.exitcode = _EXIT_NOT_READ
                     unread_count += 1
                     sys.stdout.flush()
-                    print(f"{file}: cannot be read: {_reason(error)}", file=sys.stderr)
+                    hint = with_protocol(file) if isinstance(error, OSError) else ""
+                    print(f"{file}: cannot be read: {_reason(error)}{hint}", file=sys.stderr)
                     continue
                 self._lint_one(file, body, url, options, writer, counts)
             writer.end()

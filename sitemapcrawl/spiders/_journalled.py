@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sitemapcrawl.options import Options
     from sitemapcrawl.spiders._call import Call
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("sitemapcrawl.spiders.sitemap")  # the spider: people need not know this module
 
 JOURNAL = "sitemapcrawl.sqlite"  # in JOBDIR
 
@@ -106,7 +106,7 @@ class JournalledCalls(Spider):
             if not call.outstanding:
                 async with self._turn():
                     await self._end_or_save(call, None)
-        logger.info("The crawl goes on: %s sitemaps wait, %s starts have ended", f"{self.known:,}", f"{self._ended:,}")
+        logger.info("%s", self._what_waits())
         for number, key, depth in waiting:
             resumed = self.calls.get(number)
             if resumed is None:
@@ -119,6 +119,14 @@ class JournalledCalls(Spider):
             elif (made := await self._request_or_lose(resumed, key, depth)) is not None:
                 yield made
             await self._until_there_is_room()
+
+    def _what_waits(self) -> str:
+        ended = "1 start has ended" if self._ended == 1 else f"{self._ended:,} starts have ended"
+        if self.known or (self.options.urls_file is None and self._started < len(self.options.urls)):
+            return f"The crawl goes on: {self.known:,} sitemap{'s wait' if self.known != 1 else ' waits'}, {ended}"
+        # A file of starts may have grown.
+        done = "All is done" if self.options.urls_file is None else "All that was begun is done"
+        return f"{done}, {ended}; to crawl anew, remove the folder {self._job_dir!r}"
 
     def _count_waiting(self, call: Call, keys: list[str]) -> None:
         """Count *keys* as requested where that is done beforehand: ``multi_thread`` may be another than before."""

@@ -7,6 +7,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from sitemapcrawl.counters import DocumentLost, location_key
+from sitemapcrawl.hints import about_page, about_start
 from sitemapcrawl.protocol.errors import ParseError
 from sitemapcrawl.protocol.records import Page, PlainPages, SitemapEntry
 
@@ -83,6 +84,8 @@ class DocumentReading:
             # Who keeps the error, as the summary does, must not keep what the reader had in its hands when it raised it.
             error.__traceback__ = error.__context__ = None
             self.fault = error
+            if self._depth == self._call.depth:  # it is the start
+                error.message += about_start(self._call.url) or about_page(self._url, error.message)
         else:
             # A mistake of ours, or of a hook, must cost one document, and be told.
             logger.error("Error reading %s", self._url, exc_info=error)

@@ -20,12 +20,13 @@ from sitemapcrawl import default_settings
 from sitemapcrawl.counters import Counters
 from sitemapcrawl.downloadermiddlewares.admission import ADMITTED, NotAdmitted, NotSent
 from sitemapcrawl.failures import REASONS, explain, explain_status
+from sitemapcrawl.hints import about_start
 from sitemapcrawl.items import PageBatch
 from sitemapcrawl.journal import Done
 from sitemapcrawl.options import Options, parse_options
 from sitemapcrawl.protocol.errors import ConfigError, NetworkError, ParseError, SitemapError, ValidationError
 from sitemapcrawl.protocol.reader import read
-from sitemapcrawl.protocol.urls import is_robots, request_url, structure_fault
+from sitemapcrawl.protocol.urls import is_robots, request_url
 from sitemapcrawl.sampling import Reservoir
 from sitemapcrawl.scheduler import JOURNALLED
 from sitemapcrawl.signals import errors_found, pipelines_closing, sitemaps_listed
@@ -296,9 +297,7 @@ class SitemapSpider(JournalledCalls, PageRequests):
             check(call.url)
             request = self._request(call, key, call.url, depth, start=True)
         except ValueError as error:
-            message = str(error)
-            if structure_fault(call.url) == "relative" and structure_fault(f"https://{call.url}") is None:
-                message += f"; did you mean 'https://{call.url}'?"
+            message = str(error) + about_start(call.url)
             async with self._turn():
                 call.done = True
                 call.error = ValidationError(call.url, message)
@@ -462,6 +461,8 @@ class SitemapSpider(JournalledCalls, PageRequests):
         async with self._turn():
             if start:
                 call.done = True
+                if error is not None:
+                    error.message += about_start(call.url)
                 call.error = call.error or error
             if error is not None and not call.stopped:
                 self.count("sitemaps/failed")

@@ -289,3 +289,9 @@ def test_crawl_build_crawl_gives_the_same_pages(tmp_path: Path, document: str) -
     (tmp_path / "urls.jsonl").write_text("".join(json.dumps(page) + "\n" for page in first))
     assert run(str(tmp_path / "urls.jsonl"), "-d", str(tmp_path / "out"), "--base-url", site).status == 0
     assert pages(tmp_path / "out" / "sitemap-1.xml", f"{site}sitemap-1.xml") == first != []
+
+
+def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
+    done = run("missing.jsonl", "-d", str(tmp_path), "--base-url", "https://example.com/")
+    assert done.status == 2
+    assert done.errors == "scrapy build: missing.jsonl: No such file or directory; nothing was written\n"

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from argparse import Namespace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
+from scrapy.exceptions import UsageError
 
+from sitemapcrawl.commands.crawl import Command
 from tests.mockweb import Answer, MockWeb, index, urlset
 
 PROJECT = Path(__file__).parents[2]
@@ -77,6 +82,7 @@ def test_interrupt_ends_the_crawl_with_what_it_has(tmp_path: Path) -> None:
     problems = [json.loads(line) for line in errors.read_text().splitlines()]
     assert [(problem["type"], problem["url"]) for problem in problems] == [("parse", ROOT + "i.xml")]
     assert "interrupted" in problems[0]["message"]
+    assert "Received SIGINT, shutting down gracefully. Send again to force" in err
     assert "Traceback" not in err
 
 
@@ -128,3 +134,11 @@ def test_an_address_without_its_protocol_gets_a_hint() -> None:
     status, _, err = run(None, "-a", "url=example.com/sitemap.xml", "-O", "-:jsonl")
     assert status == 1
     assert "did you mean 'https://example.com/sitemap.xml'?" in err
+
+
+@pytest.mark.parametrize("arguments", [["sitemap", f"{ROOT}robots.txt"], [f"{ROOT}robots.txt"]])
+def test_a_url_without_the_name_of_its_option_gets_a_hint(arguments: list[str]) -> None:
+    command = Command()
+    command.crawler_process = Mock(create_crawler=Mock(side_effect=KeyError))
+    with pytest.raises(UsageError, match=re.escape(f"-a url={ROOT}robots.txt")):
+        command.run(arguments, Namespace(spargs={}))

@@ -197,3 +197,11 @@ def test_it_starts_in_less_than_a_second(good: str) -> None:
 
     # Of the processor, not of the clock, and once in three times: what else the machine does is not its fault.
     assert any(take() < 1 for _ in range(3))
+
+
+def test_an_address_without_its_protocol_gets_a_hint() -> None:
+    done = command("lint", "example.com/sitemap.xml", "no-such-folder/sitemap.xml")
+    assert done.status == 2
+    told, other = done.errors.splitlines()[:2]
+    assert told.endswith("did you mean 'https://example.com/sitemap.xml'?")
+    assert "did you mean" not in other

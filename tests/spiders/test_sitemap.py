@@ -480,3 +480,18 @@ def test_a_robots_txt_under_another_name_is_told(caplog: pytest.LogCaptureFixtur
         crawl(web, ROOT + "pages.txt")
     assert (first.locations, first.errors, first.exit_status) == ([ROOT + "sitemap.xml"], [], 0)
     assert "robots" not in caplog.text
+
+
+def test_home_page_as_start_gets_a_hint_and_one_that_is_listed_does_not() -> None:
+    pages = {ROOT: "<html></html>", ROOT + "i.xml": index("/a.xml"), ROOT + "a.xml": "<html></html>"}
+    with MockWeb(pages) as web:
+        start, listed = crawl(web, ROOT), crawl(web, ROOT + "i.xml")
+    assert "try 'http://example.com/robots.txt'" in start.errors[0]["message"]
+    assert "robots" not in listed.errors[0]["message"]
+
+
+def test_several_starts_in_one_url_get_a_hint() -> None:
+    with MockWeb({}) as web:
+        result = crawl(web, f"{ROOT}a.xml,{ROOT}b.xml")
+    assert "status 404" in result.errors[0]["message"]
+    assert "several starts" in result.errors[0]["message"]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import heapq
+import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from sitemapcrawl.protocol.compression import gunzip_partial, is_gzip
 from sitemapcrawl.protocol.encodings import declared_encoding, decode_marked, mark_of
+from sitemapcrawl.protocol.formats.text import url_lines
 from sitemapcrawl.protocol.formats.vocabulary import SITEMAP_NAMESPACE
 from sitemapcrawl.protocol.limits import MAX_FILE_SIZE
 from sitemapcrawl.protocol.lines import Lines
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 # Bytes. A kilobyte of gzip may hold a megabyte; what is beyond this is not read.
 _MAX_UNPACKED: Final = 4 * MAX_FILE_SIZE
+
+_ROBOTS_LINE: Final = re.compile(r"^[ \t]*(?:user-agent|disallow|allow|sitemap)[ \t]*:", re.IGNORECASE | re.MULTILINE)
 
 
 class Document:
@@ -86,6 +90,8 @@ class Document:
                 return
             if is_open and fault.rule == "xml-outside-root":
                 found.end = fault.offset
+            if fault.rule == "xml-empty":
+                fault = fault._replace(message=fault.message + _what_it_is(self.text))
             found.add(*_found_of(fault))
 
         markup = Markup(self.text, html_entities=False, report=report, report_characters=False)
@@ -138,6 +144,13 @@ class Document:
             return Graph((), context.is_core)
         elements = Markup(self.text, html_entities=False).elements()
         return Graph((element for element in elements if element.name == "url" and context.is_core(element)), context.is_core)
+
+
+def _what_it_is(text: str) -> str:
+    """Return what a document without an element is, if it may be in order as that: the rules are those of XML."""
+    if _ROBOTS_LINE.search(text):
+        return ": it is a robots.txt, which is not linted"
+    return ": it is a text sitemap, which is not linted" if next(url_lines(text), None) is not None else ""
 
 
 def _found_of(fault: Fault) -> Found:

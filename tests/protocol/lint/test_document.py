@@ -138,3 +138,16 @@ def test_too_many_different_findings_are_told_in_the_words_of_their_rules(monkey
     assert all(first[:2] < second[:2] for first, second in pairwise(findings[1:]))
     assert findings[9].message == "The entity &x8; is not declared" or findings[9].value == "&x8;"
     assert findings[-1].message == "a reference to an entity that is not declared"
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        ("User-agent: *\nDisallow:\n\nSitemap: https://example.com/sitemap.xml\n", ": it is a robots.txt, which is not linted"),
+        ("https://example.com/a\nhttps://example.com/b\n", ": it is a text sitemap, which is not linted"),
+        ("not found", ""),
+    ],
+)
+def test_a_document_that_may_be_in_order_as_something_else_is_told_as_that(content: str, what: str) -> None:
+    (finding,) = lint(content.encode())
+    assert (finding.rule, finding.message) == ("xml-empty", f"The document has no root element{what}")
