@@ -22,7 +22,7 @@ help: ## Show this list
 
 venv: $(VENV)/.test ## Create .venv with the project and what its tests need
 
-crawl: $(VENV)/.test ## Crawl URL= into OUT= (urls.jsonl); without URL= the example site that comes along
+crawl: $(VENV)/.run ## Crawl URL= into OUT= (urls.jsonl); without URL= the example site that comes along
 	@if [ -n "$$URL" ]; then \
 		exec $(BIN)/python -m scrapy crawl sitemap -a url="$$URL" -O "$$OUT" $(ARGS); \
 	else \
@@ -51,10 +51,15 @@ clean: ## Remove what the other targets made, except what was crawled
 
 # The stamps. A virtual environment is made anew only where there is none that works.
 
-$(VENV)/.test: pyproject.toml setup.py
+$(VENV)/.run: pyproject.toml setup.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=python3.12 ...")'
 	@echo 'Setting up $(VENV), which takes half a minute the first time' >&2
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.run
+	@echo 'Installing what the tests need' >&2
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	@touch $@
 
