@@ -17,8 +17,9 @@
 --
 -- A document is {depth, attempt, fingerprint, key, start, pages, errors, deaths}: what earlier attempts took of the limits is
 -- kept for the next, which delivers it once more; deaths are the workers that were not heard of again while they read it. One
--- that is held is {..., pages, errors, begun, served} with what this attempt took, and the fingerprint of where it was served. The
--- end of a call is work as well, a document without a key: who claims it delivers what is known at the end only.
+-- that is held is {..., pages, errors, begun, places, served} with what this attempt took, and fingerprints: where redirects have
+-- led, and where it is served. The end of a call is work as well, a document without a key: who claims it delivers what is known
+-- at the end only.
 
 local MOST_BLANKS = 1000  -- lines of the list that are passed over in one step
 local MOST_BYTES = 32772  -- of a start that are kept: as many as make it too long for a URL, however it is encoded
@@ -68,26 +69,33 @@ local function delete_call(id)
     redis.call("DEL", call_key(id), waiting_key(id), seen_key(id), listed_key(id), skipped_key(id))
 end
 
--- The document is not read, since server, the fingerprint of another, was served at the same place.
-local function skip(id, server, document)
+-- The document is not read, since server, the fingerprint of another, is served at place.
+local function skip(id, server, place, document)
     local value = redis.call("HGET", skipped_key(id), server)
     local skipped = value and unpack_value(value) or {}
-    skipped[#skipped + 1] = {document[1], document[2], document[3], document[4], document[5], 0, 0, document[8]}
+    skipped[#skipped + 1] = {document[1], document[2], document[3], document[4], document[5], 0, 0, document[8], {}, place}
     redis.call("HSET", skipped_key(id), server, pack(skipped))
 end
 
--- The attempt at a document did not come to its end: the next one may be served elsewhere, or nowhere. So what was not read
--- because of it waits again.
-local function unskip(id, fingerprint, served)
-    if served and redis.call("HGET", seen_key(id), served) == fingerprint then
-        redis.call("HSET", seen_key(id), served, "")
-    end
-    local value = redis.call("HGET", skipped_key(id), fingerprint)
-    if not value then return end
-    redis.call("HDEL", skipped_key(id), fingerprint)
-    for _, document in ipairs(unpack_value(value)) do
-        redis.call("RPUSH", waiting_key(id), pack(document))
-        add_to(id, "outstanding", 1)
+-- A document is done, or left out. Redirects may have led earlier attempts at it to places where this one was not served: what
+-- was not read because of it waits again, as another attempt, since some of what is there may have been delivered.
+local function free_places(id, held)
+    for _, place in ipairs(held[12]) do
+        if place ~= held[13] and redis.call("HGET", seen_key(id), place) == held[3] then
+            redis.call("HSET", seen_key(id), place, "")
+            redis.call("HSET", skipped_key(id), "attempt:" .. place, held[2] + 1)
+            local value, kept = redis.call("HGET", skipped_key(id), held[3]), {}
+            for _, document in ipairs(value and unpack_value(value) or {}) do
+                if document[10] == place then
+                    document[2] = math.max(document[2], held[2] + 1)
+                    redis.call("RPUSH", waiting_key(id), pack(document))
+                    add_to(id, "outstanding", 1)
+                else
+                    kept[#kept + 1] = document
+                end
+            end
+            redis.call("HSET", skipped_key(id), held[3], pack(kept))
+        end
     end
 end
 
@@ -106,14 +114,15 @@ local function give_back(worker, field, why)
     local depth, attempt, fingerprint, key, start = held[1], held[2], held[3], held[4], held[5]
     local deaths, pages, errors, begun = held[8], math.max(held[6], held[9]), math.max(held[7], held[10]), held[11]
     add_to(id, "active", -1)
-    if begun == 1 and key ~= "" then unskip(id, fingerprint, held[12]) end
     if number(id, "stopped") == 1 and pages == 0 and start == 0 and key ~= "" then
+        held[13] = ""
+        free_places(id, held)
         settle(id)  -- the pages are as many as allowed, and none of them is missing
         return
     end
     if begun == 1 or why ~= "left" then attempt = attempt + 1 end
     if begun == 1 and why == "dead" then deaths = deaths + 1 end
-    redis.call(deaths > 0 and "RPUSH" or "LPUSH", waiting_key(id), pack({depth, attempt, fingerprint, key, start, pages, errors, deaths}))
+    redis.call(deaths > 0 and "RPUSH" or "LPUSH", waiting_key(id), pack({depth, attempt, fingerprint, key, start, pages, errors, deaths, held[12]}))
     make_ready(id)
 end
 
@@ -190,7 +199,7 @@ end
 
 local function hold(worker, id, url, document)
     local depth, attempt, fingerprint, key, start = document[1], document[2], document[3], document[4], document[5]
-    local held = {depth, attempt, fingerprint, key, start, document[6], document[7], document[8], 0, 0, 0, ""}
+    local held = {depth, attempt, fingerprint, key, start, document[6], document[7], document[8], 0, 0, 0, document[9] or {}, ""}
     redis.call("HSET", held_key(worker), id .. " " .. key, pack(held))
     add_to(id, "active", 1)
     return {id, url, key, depth, attempt, start, document[8]}
@@ -217,12 +226,14 @@ local function claim_ready(worker, workers, counts, deadly)
                 redis.call("LPOP", waiting_key(id))
                 local server = redis.call("HGET", seen_key(id), document[3])
                 if document[4] == "" or not server or server == "" or server == document[3] then
+                    local attempt = redis.call("HGET", skipped_key(id), "attempt:" .. document[3])
+                    document[2] = math.max(document[2], tonumber(attempt or 0))
                     local claimed = hold(worker, id, call[1], document)
                     counts[id] = (counts[id] or 0) + 1
                     make_ready(id)
                     return claimed
                 end
-                skip(id, server, document)  -- a redirect led there meanwhile
+                skip(id, server, document[3], document)  -- a redirect led there meanwhile
                 settle(id)
                 tries = tries + 1
             end
@@ -282,16 +293,19 @@ end
 
 -- fingerprint of the document as it was requested, and as it was served; its depth
 function operations.serve(held, worker, id, fingerprint, served, depth)
-    held[1], held[3], held[11], held[12] = tonumber(depth), fingerprint, 1, served
-    update(worker, id, held)
+    held[1], held[3], held[11] = tonumber(depth), fingerprint, 1
     redis.call("HSETNX", seen_key(id), fingerprint, "")
     local server = redis.call("HGET", seen_key(id), served)
-    if server and server ~= "" and server ~= fingerprint then
-        skip(id, server, held)
-        return 0
+    local is_free = not server or server == "" or server == fingerprint
+    if is_free then
+        held[13] = served
+        if served ~= fingerprint then held[12][#held[12] + 1] = served end
+        redis.call("HSET", seen_key(id), served, fingerprint)
+    else
+        skip(id, server, served, held)
     end
-    redis.call("HSET", seen_key(id), served, fingerprint)
-    return 1
+    update(worker, id, held)
+    return is_free and 1 or 0
 end
 
 -- Something is about to be delivered that no other operation tells of.
@@ -411,6 +425,7 @@ function operations.done(held, worker, id, read)
         return 1
     end
     if read ~= "" then redis.call("HSET", call_key(id), "read", read) end
+    free_places(id, held)
     free(held, id, 6, "pages")
     free(held, id, 7, "errors")
     add_to(id, "active", -1)

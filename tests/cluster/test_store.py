@@ -508,17 +508,42 @@ def test_a_document_that_cannot_be_read_is_given_back_as_one_that_a_worker_died_
 
 def test_what_was_not_read_because_of_a_redirect_is_read_if_that_comes_to_nothing(join: Callable[..., Worker]) -> None:
     one, two = join("one"), join("two")
-    index(one, "a", "b", "c")
+    index(one, "a", "b", "c", "d")
     a = one.one()
     assert names([a]) == ["a"]
     assert one.serve(a, a.key, ROOT + "b", 1)  # a redirect leads to b, which is left out because of it
+    assert one.take_pages(a, 5) == (5, False)
     c = two.one()
     assert names([c]) == ["c"]
     assert not two.serve(c, c.key, ROOT + "b", 1)  # and so does the one of c
     two.finish(c)
     die(one)
     two.beat()
-    assert sorted(names(two.get(9))) == ["a", "b", "c"]
+    d, again = two.get(2)
+    assert (names([again, d]), again.attempt) == (["a", "d"], 2)
+    assert two.serve(again, again.key, ROOT + "elsewhere", 1)
+    two.finish(again)
+    left_out = two.get(9)
+    # What a has delivered of b in its first attempt does not count any more.
+    assert sorted((*names([document]), document.attempt) for document in left_out) == [("b", 3), ("c", 3)]
+    assert two.read(left_out[0])
+    for document in (*left_out, d):
+        two.finish(document)
+    assert end(two)["read"]
+
+
+def test_a_redirect_that_is_read_in_the_end_leaves_out_what_it_leads_to(join: Callable[..., Worker]) -> None:
+    one, two = join("one"), join("two")
+    index(one, "a", "b")
+    a = one.one()
+    assert one.serve(a, a.key, ROOT + "b", 1)
+    assert two.get(1) == []
+    die(one)
+    two.beat()
+    again = two.one()
+    assert two.serve(again, again.key, ROOT + "b", 1)
+    two.finish(again)
+    assert end(two)["read"]
 
 
 def test_a_redirect_that_was_read_leaves_out_what_it_leads_to(join: Callable[..., Worker]) -> None:
@@ -798,7 +823,7 @@ class Simulation:
         self.endings: dict[str, Any] = {}
         self.sites = {f"{ROOT}{number}": make_site(self.chance, f"{ROOT}{number}") for number in range(12)}
         self.workers = [self.join() for _ in range(3)]
-        self.starts: dict[str, str] = {}  # of calls
+        self.killed: list[SimulatedWorker] = []
 
     def breaks(self) -> bool:
         return not self.calm and self.chance.random() < 0.02
@@ -818,6 +843,7 @@ class Simulation:
                 worker.step()
             elif roll < 0.97:
                 die(worker.store)  # killed
+                self.killed.append(worker)
                 self.workers.remove(worker)
                 self.workers.append(self.join())
             elif roll < 0.98:
@@ -832,6 +858,8 @@ class Simulation:
         self.calm = True
         for _ in range(20_000):
             chance.choice(self.workers).step()
+            for killed in self.killed:  # which may have got time once more, where nothing was heard of any
+                self.client.zadd(f"{PREFIX}:workers", {killed.store._worker: 0}, xx=True)
             chance.choice(self.workers).beat()
             status = self.workers[0].store.status()
             if not status.starts and not status.open_calls:
