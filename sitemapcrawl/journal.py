@@ -109,6 +109,9 @@ class Journal:
         self._begun: list[tuple[CallState, str, int]] = []
         try:
             self._database = sqlite3.connect(path, timeout=1, isolation_level=None)
+        except sqlite3.Error as error:
+            raise JournalError(f"the journal {path!r} cannot be used: {error}") from None
+        try:
             # The lock is taken with the first transaction and kept. In this mode a commit is written to the system, not
             # to the disk: it survives the end of the process, and of a power cut all but the last documents.
             self._database.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -117,10 +120,12 @@ class Journal:
             with self._transaction():
                 self._prepare()
         except sqlite3.OperationalError as error:
+            self._database.close()
             if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
                 raise JournalInUseError(f"the journal {path!r} cannot be used: another crawl is using it") from None
             raise JournalError(f"the journal {path!r} cannot be used: {error}") from None
         except sqlite3.DatabaseError as error:
+            self._database.close()
             raise JournalError(f"the journal {path!r} cannot be read: {error}") from None
 
     def _prepare(self) -> None:

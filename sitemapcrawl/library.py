@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import pandas
 
 _SETTINGS = {"SITEMAPCRAWL_PROGRESS_ENABLED": False, "STATS_DUMP": False, "LOGSTATS_INTERVAL": 0}
+_LAST_STEPS = 1.0  # seconds for what an engine does when its crawl has ended
 _KINDS: dict[str, Any] = {"pages": Page, "sitemaps": SitemapEntry, "errors": SitemapError}
 _ERROR_FIELDS = ("type", "url", "limit", "message", "start", "attempt")
 
@@ -247,7 +248,8 @@ class _Run:
                 stopping = asyncio.ensure_future(self.crawler.stop_async())
                 # A loop that comes to its end cancels all tasks, those of the engine too: there may be nothing to wait for.
                 await asyncio.wait([task, stopping], return_when=asyncio.FIRST_COMPLETED)
-                if not stopping.done() and task.cancelled():
+                if task.done():
+                    await asyncio.wait([stopping], timeout=0 if task.cancelled() else _LAST_STEPS)
                     stopping.cancel()
                 await asyncio.wait([task, stopping])
                 break

@@ -3,13 +3,33 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from sitemapcrawl.journal import CallState, Done, Journal, JournalError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 A, B, C = "https://example.com/a.xml", "https://example.com/b.xml", "https://example.com/c.xml"
 START = CallState(1, A)
+
+
+@pytest.fixture(autouse=True)
+def closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Close what a test leaves open, as the end of a process does."""
+    made: list[Journal] = []
+    begin = Journal.__init__
+
+    def note(journal: Journal, path: str) -> None:
+        begin(journal, path)
+        made.append(journal)
+
+    monkeypatch.setattr(Journal, "__init__", note)
+    yield
+    for journal in made:
+        journal.close()
 
 
 @pytest.fixture

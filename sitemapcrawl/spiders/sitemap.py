@@ -718,15 +718,15 @@ class SitemapSpider(JournalledCalls, PageRequests):
         self.end_threads()
         if self._findings is not None:
             self._findings.close()
+        if self.journal is not None:
+            self.journal.close()
         if not self.config_errors:
             self._conclude(reason)
 
     def _conclude(self, reason: str) -> None:
-        if self.journal is not None:
-            self.journal.close()
-            if reason != "finished":
-                logger.info("The crawl can be resumed: start it again with the same options and the same JOBDIR")
-                return
+        if self.journal is not None and reason != "finished":
+            logger.info("The crawl can be resumed: start it again with the same options and the same JOBDIR")
+            return
         under_way = self._under_way() if reason != "finished" and self.calls else {}
         for call in list(self.calls.values()):
             if reason != "finished":
