@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
@@ -25,6 +24,8 @@ def close_name(name: str, names: Iterable[str]) -> str:
     >>> close_name("max_url", ["max_urls", "url"])
     '; did you mean max_urls?'
     """
+    from difflib import get_close_matches  # where all names are right, nobody needs it
+
     found = get_close_matches(name, names, 1)
     return f"; did you mean {found[0]}?" if found else ""
 

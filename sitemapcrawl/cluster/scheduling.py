@@ -35,10 +35,6 @@ if TYPE_CHECKING:
 class LeasedQueue(Base):  # type: ignore[misc] # scrapy-redis has no types
     """Documents that wait in Redis. One that is taken stays there until it is done; see :mod:`sitemapcrawl.cluster.store`."""
 
-    def __len__(self) -> int:
-        status = self.spider.store.status()
-        return int(status.starts + status.open_calls)
-
     def pop(self, count: int = 1) -> Claimed | None:
         """Take up to *count* documents; ``None`` if the worker is not in the cluster any more."""
         options = self.spider.options
@@ -90,9 +86,6 @@ class ClusterScheduler(scrapy_redis_scheduler.Scheduler):  # type: ignore[misc]
         """Take up to *count* documents from the queue."""
         claimed: Claimed | None = await run_in_thread(self.queue.pop, count)
         return claimed
-
-    def flush(self) -> None:
-        """Leave everything as it is: it belongs to the other workers, too."""
 
 
 class KeptDupeFilter(RFPDupeFilter):  # type: ignore[misc]

@@ -26,6 +26,7 @@ from sitemapcrawl.protocol.errors import ConfigError, NetworkError
 from sitemapcrawl.signals import crawl_resumed, save_documents, sitemaps_listed
 from sitemapcrawl.spiders import sitemap
 from sitemapcrawl.spiders._call import Call
+from sitemapcrawl.spiders._settings import forget_job_dir, local_path
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
@@ -46,7 +47,6 @@ _AT_A_TIME = 4  # documents that are claimed in one step
 _SHORTEST_WAIT, _LONGEST_WAIT = 0.05, 1.0  # seconds until Redis is asked for work again
 _LONGEST_SILENCE = 2.0  # seconds without any request under way until those of the documents in hand count as dropped
 _MOST_CONCURRENT = 16  # documents of a worker where max_concurrency is lifted
-_NO_FEEDS = "There is neither a feed nor a pipeline: pages are counted, not kept. -o 'urls-%(worker)s.jsonl' keeps them."
 _WORKER_NAME = re.compile(r"[\w.@-]{1,100}")
 
 
@@ -103,7 +103,7 @@ class SitemapSpider(sitemap.SitemapSpider):
     def _prepare(self, settings: BaseSettings) -> None:
         # Redis is the journal. Scrapyd sets it for all projects.
         self._unused_job_dir = settings.get("JOBDIR")
-        settings.set("JOBDIR", None, priority=settings.getpriority("JOBDIR") or 0)
+        forget_job_dir(settings)
         super()._prepare(settings)
         self._numbers = count(1)
         self._joined = self._told_of_starts = False
@@ -174,7 +174,7 @@ class SitemapSpider(sitemap.SitemapSpider):
         logger.info("Worker %s waits for work; stop it with Ctrl-C", self.worker)
         if self._unused_job_dir:
             logger.info("JOBDIR is not used: what a cluster has to do is in Redis")
-        self._warn_of_feeds()
+        self.warn_if_nothing_is_kept("-o 'urls-%(worker)s.jsonl'")
         # A worker that has a name of its own may have been here before: its files go on.
         self.crawler.signals.send_catch_log(crawl_resumed, sizes=None)
         self._beating = asyncio.ensure_future(self._beat())
@@ -200,15 +200,9 @@ class SitemapSpider(sitemap.SitemapSpider):
     def _check_feeds(self, settings: BaseSettings) -> None:
         """Refuse files that two workers on a machine would both write."""
         for uri in map(str, settings.getdict("FEEDS")):
-            is_file = "://" not in uri or uri.startswith("file://")
             # Scrapyd names the file by the job.
-            if is_file and "%(" not in uri and uri != "stdout:" and self._job is None:
+            if local_path(uri) is not None and self._job is None:
                 self._wrong(f"feed {uri!r}: two workers on a machine would write the same file, expected %(worker)s in its name")
-
-    def _warn_of_feeds(self) -> None:
-        settings = self.crawler.settings
-        if not settings.getdict("FEEDS") and not settings.getdict("ITEM_PIPELINES"):
-            logger.warning("%s", _NO_FEEDS)
 
     async def _until_there_is_room(self) -> None:
         while not self.is_abandoned and self._is_busy():
@@ -274,12 +268,7 @@ class SitemapSpider(sitemap.SitemapSpider):
             logger.warning("Nothing was heard of this worker for %g s: others do again what it was at", self._lease)
         if found == "replaced" and not self.is_abandoned:
             logger.error("Another worker has taken the name %s: this one stops", self.worker)
-            self._stop("replaced")
-
-    def _stop(self, reason: str) -> None:
-        self.abandon()
-        assert self.crawler.engine is not None
-        self._stopping = asyncio.ensure_future(self.crawler.engine.close_spider_async(reason=reason))
+            self.stop_for("replaced")
 
     # Documents
 
@@ -314,7 +303,7 @@ class SitemapSpider(sitemap.SitemapSpider):
         key = cast("SharedCounters", call.counters).key or document.url
         error = NetworkError(key, f"given up after {document.deaths} attempts: each failed, or its worker was not heard of again")
         if document.key:
-            await self._lose(call, error, document.depth, start=document.is_start, url=document.key)
+            await self._lose(call, error, document.depth, start=document.is_start)
             return
         async with self._turn():
             self.report([error], call)
@@ -351,7 +340,7 @@ class SitemapSpider(sitemap.SitemapSpider):
         except OSError as error:
             if not self.is_abandoned:
                 logger.error("This worker stops: %s", error)
-                self._stop("not_written")
+                self.stop_for("not_written")
             raise DocumentLost(str(error)) from None
 
     def _let_go(self, call: Call) -> None:
@@ -394,7 +383,7 @@ class SitemapSpider(sitemap.SitemapSpider):
                 cast("SharedCounters", call.counters).key, "its request was dropped by a component of Scrapy or of the project"
             )
             try:
-                await self._lose(call, error, document.depth, start=document.is_start, url=document.key)
+                await self._lose(call, error, document.depth, start=document.is_start)
             except Exception as problem:
                 await self._lose_call(call, problem)
 

@@ -127,15 +127,10 @@ local function give_back(worker, field, why)
 end
 
 local function give_back_all(worker, why)
-    local count = 0
-    for _, field in ipairs(redis.call("HKEYS", held_key(worker))) do
-        give_back(worker, field, why)
-        count = count + 1
-    end
+    for _, field in ipairs(redis.call("HKEYS", held_key(worker))) do give_back(worker, field, why) end
     redis.call("DEL", held_key(worker))
     redis.call("ZREM", workers_key, worker)
     redis.call("HDEL", tokens_key, worker)
-    return count
 end
 
 -- Give back what a worker holds and does not know of: the answer in which it was told of it was lost, or it could not be asked
@@ -165,7 +160,6 @@ function operations.join(worker, token, lease)
     give_back_all(worker, "dead")  -- one of this name was here: it is not any more, or finds out that it is not
     redis.call("HSET", tokens_key, worker, token)
     redis.call("ZADD", workers_key, now() + lease, worker)
-    return "joined"
 end
 
 -- The worker is alive. Of those that are not, what they held is given back.
@@ -190,9 +184,9 @@ end
 
 -- worker, token; what the worker is at, as for claim
 function operations.leave(worker, token, ...)
-    if redis.call("HGET", tokens_key, worker) ~= token then return 0 end
+    if redis.call("HGET", tokens_key, worker) ~= token then return end
     give_back_unknown(worker, {...})
-    return give_back_all(worker, "left")
+    give_back_all(worker, "left")
 end
 
 -- Documents

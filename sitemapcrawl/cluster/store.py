@@ -24,6 +24,7 @@ from scrapy_redis.connection import get_redis_from_settings
 
 from sitemapcrawl.counters import Added, DocumentLost, moment_of
 from sitemapcrawl.protocol.records import SitemapEntry
+from sitemapcrawl.spiders._starts import decoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -266,8 +267,9 @@ def connect(settings: Mapping[str, Any], spider: str, worker: str = "", token: s
 
 def _document(call: bytes, url: bytes, key: bytes, depth: int, attempt: int, is_start: int, deaths: int) -> Document:
     # Anything may have been pushed as a start. As a key it has to come back as it was, as a URL it is for people.
-    start = url.decode("utf-8", "replace").strip("\ufeff \t\r\n\f\v")
-    return Document(str(call, "ascii"), start, key.decode("utf-8", "surrogateescape"), depth, attempt, bool(is_start), deaths)
+    return Document(
+        str(call, "ascii"), decoded(url), key.decode("utf-8", "surrogateescape"), depth, attempt, bool(is_start), deaths
+    )
 
 
 def _held(documents: Iterable[Document]) -> Iterator[Any]:

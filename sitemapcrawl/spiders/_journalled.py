@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import sqlite3
 from collections import Counter
@@ -49,7 +48,7 @@ class JournalledCalls(Spider):
         _unread: str
         is_abandoned: bool
 
-        def abandon(self) -> None: ...
+        def stop_for(self, reason: str) -> None: ...
         async def _next_start(self, remaining: AsyncIterator[str]) -> str | None: ...
         async def _until_there_is_room(self) -> None: ...
         def _call(self, number: int, url: str) -> Call: ...
@@ -148,6 +147,4 @@ class JournalledCalls(Spider):
         except (sqlite3.Error, OSError) as error:
             # Whatever came after it would be there twice, or lost where its start ends. The crawl can go on from here.
             logger.error("The crawl ends, for its state cannot be saved in JOBDIR: %s", error)
-            self.abandon()
-            assert self.crawler.engine is not None
-            self._closing = asyncio.ensure_future(self.crawler.engine.close_spider_async(reason="not_saved"))
+            self.stop_for("not_saved")

@@ -32,6 +32,7 @@ from sitemapcrawl.protocol.errors import ConfigError
 from sitemapcrawl.protocol.records import Page, SitemapEntry, set_fields
 from sitemapcrawl.signals import save_documents
 from sitemapcrawl.spiders._reading import key_of
+from sitemapcrawl.spiders._settings import forget_job_dir
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
@@ -55,7 +56,7 @@ _RESERVED = {
     "abandon", "admit", "calls", "config_errors", "continues_files", "count", "deliver", "end_threads", "ends_well",
     "failed", "is_abandoned", "is_beside_another", "journal", "keeps_journal", "known", "leave_out_sitemaps", "options",
     "reach", "reach_max_urls", "record", "report", "requests_pages", "resumes_pages", "start_error", "start_read",
-    "takes_starts",
+    "takes_starts", "warn_if_nothing_is_kept",
 }  # fmt: skip
 # The modules of the spiders that are the project's own, and of nobody who subclasses them.
 _OURS = {"sitemapcrawl.spiders.sitemap", "sitemapcrawl.cluster.spiders"}
@@ -98,7 +99,6 @@ class PageRequests(Spider):
 
         def _open(self, body: bytes, url: str, robots: bool) -> Iterator[Sequence[Any]]: ...
         async def reach_max_urls(self, call: Call, *, more: bool) -> None: ...
-        def reach(self, limit: str, call: Call) -> None: ...
         def count(self, stat: str, count: int = 1) -> None: ...
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -235,7 +235,7 @@ class PageRequests(Spider):
         except JournalError as error:
             self.is_beside_another = isinstance(error, JournalInUseError)
             self.config_errors.append(ConfigError(self.options.url or None, f"setting JOBDIR: {error}"))
-            settings.set("JOBDIR", None, priority=settings.getpriority("JOBDIR") or 0)
+            forget_job_dir(settings)
         else:
             # The last word: at the end of the crawl there is something to write in JOBDIR still.
             self.crawler.signals.connect(lock.release, signals.engine_stopped, weak=False)
@@ -395,7 +395,7 @@ class PageRequests(Spider):
                         return
                     granted, _ = await call.counters.take_pages(1)
                     if not granted:
-                        self._reach_page_limit(call)
+                        await self.reach_max_urls(call, more=True)
                         return
                     self.count("pages")
                     self.waiting_pages.add(request, url)
@@ -456,14 +456,6 @@ class PageRequests(Spider):
         except IgnoreRequest:
             return True
         return False
-
-    def _reach_page_limit(self, call: Call) -> None:
-        left_out = self.drain_documents(call)
-        left_out += max(0, call.outstanding - 1)  # under way, besides the document that is being read
-        call.stopped = True
-        if left_out:
-            self.count("sitemaps/left_out", left_out)
-        self.reach("max_urls", call)
 
     async def read_filtered(self, call: Call, reading: DocumentReading, body: bytes, url: str, robots: bool) -> None:
         """Read the document *body* as the spider does otherwise, but for what the hooks leave out."""

@@ -61,6 +61,11 @@ def set_from_options(settings: BaseSettings, options: Options) -> None:
     leave_out_idle(settings)
 
 
+def forget_job_dir(settings: BaseSettings) -> None:
+    """Have *settings* name no JOBDIR."""
+    settings.set("JOBDIR", None, priority=settings.getpriority("JOBDIR") or 0)
+
+
 def make_job_dir(settings: BaseSettings) -> str | None:
     """Make the folder that JOBDIR names. Return what is wrong with it, if anything is; then there is no JOBDIR any more."""
     folder = settings.get("JOBDIR")
@@ -79,7 +84,7 @@ def make_job_dir(settings: BaseSettings) -> str | None:
             state.unlink()
         return None
     # Components of Scrapy would write to it, and fail before anything was said.
-    settings.set("JOBDIR", None, priority=max(settings.getpriority("JOBDIR") or 0, ADDON_PRIORITY))
+    forget_job_dir(settings)
     return f"setting JOBDIR: the folder {folder!r} cannot be written: {reason}"
 
 
@@ -145,10 +150,16 @@ def _set_feeds(settings: BaseSettings, feeds: dict[Any, Any]) -> None:
     settings.set("FEEDS", feeds, priority=max(settings.getpriority("FEEDS") or 0, ADDON_PRIORITY))
 
 
+def local_path(uri: str) -> Path | None:
+    """Return the path of the local file *uri*; none if it is no local file, or is named later (``%(time)s``)."""
+    path = Path(file_uri_to_path(uri) if uri.startswith("file:") else uri)
+    return None if "%(" in uri or (":" in uri and not uri.startswith("file:") and not path.drive) else path
+
+
 def _unwritable(uri: str) -> str | None:
     """Return why the local file *uri* cannot be written; none if it can, or is none, or is named later (``%(time)s``)."""
-    path = Path(file_uri_to_path(uri) if uri.startswith("file:") else uri)
-    if "%(" in uri or (":" in uri and not uri.startswith("file:") and not path.drive):
+    path = local_path(uri)
+    if path is None:
         return None
     if path.is_dir():
         return "it is a folder"

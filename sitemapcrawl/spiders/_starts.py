@@ -99,5 +99,10 @@ def _in_thread(function: Callable[..., _Result], *arguments: object) -> asyncio.
 
 def url_of(line: bytes) -> str:
     """Return the URL in a line of a file of starts; none of a blank line and of one that begins with ``#``."""
-    text = line.decode("utf-8", "replace").strip("\ufeff \t\r\n\f\v")  # Windows begins files with a byte order mark
+    text = decoded(line)
     return "" if text.startswith("#") else text
+
+
+def decoded(start: bytes) -> str:
+    """Return the text of a start, for people, without what stands around it."""
+    return start.decode("utf-8", "replace").strip("\ufeff \t\r\n\f\v")  # Windows begins files with a byte order mark

@@ -195,12 +195,11 @@ class SitemapSpider(JournalledCalls, PageRequests):
     async def start(self) -> AsyncIterator[Any]:
         options = self.options
         logger.info("Options: %s", options.describe())
-        settings = self.crawler.settings
-        kept = settings.getdict("FEEDS") or settings.getdict("ITEM_PIPELINES") or getattr(self.crawler, "keeps_items", False)
-        if not kept and not self.requests_pages and not self.config_errors:
-            logger.warning("There is neither a feed nor a pipeline: pages are counted, not kept. -O urls.jsonl keeps them.")
+        if not self.requests_pages and not self.config_errors:
+            self.warn_if_nothing_is_kept("-O urls.jsonl")
         if not is_asyncio_available():
-            problem = f"setting TWISTED_REACTOR: {settings['TWISTED_REACTOR']!r} is wrong, expected that of asyncio, the default"
+            reactor = self.crawler.settings["TWISTED_REACTOR"]
+            problem = f"setting TWISTED_REACTOR: {reactor!r} is wrong, expected that of asyncio, the default"
             self.config_errors.append(ConfigError(None, problem))
         remaining = starts(options)
         if not self.config_errors and self._job_dir:
@@ -228,6 +227,11 @@ class SitemapSpider(JournalledCalls, PageRequests):
             self._failed += 1
             self.report([error])
         self._exhausted = not self.is_abandoned and not self._unread
+
+    def warn_if_nothing_is_kept(self, feed: str) -> None:
+        settings = self.crawler.settings
+        if not (settings.getdict("FEEDS") or settings.getdict("ITEM_PIPELINES") or getattr(self.crawler, "keeps_items", False)):
+            logger.warning("There is neither a feed nor a pipeline: pages are counted, not kept. %s keeps them.", feed)
 
     async def _next_start(self, remaining: AsyncIterator[str]) -> str | None:
         try:
@@ -471,6 +475,17 @@ class SitemapSpider(JournalledCalls, PageRequests):
 
     # Documents
 
+    async def _begin_reading(
+        self, call: Call, key: str, url: str, depth: int, response: Response | None, *, start: bool
+    ) -> DocumentReading | None:
+        """Return what reads the document, served from *url*; none if there is no need for it any more."""
+        if start:
+            call.done = True
+        if call.stopped or not await call.counters.serve(key_of(url)):
+            await self._lose(call, None, depth, start=start, url=key)
+            return None
+        return DocumentReading(self, call, url, depth, response)
+
     async def _read(
         self, call: Call, key: str, body: bytes, url: str, depth: int, response: Response | None, *, start: bool
     ) -> list[str]:
@@ -478,16 +493,12 @@ class SitemapSpider(JournalledCalls, PageRequests):
 
         *key* is the one that it was requested by.
         """
-        served = key_of(url)
-        if start:
-            call.done = True
         thread = await self._readers.get()
         try:
-            if call.stopped or not await call.counters.serve(served):
-                await self._lose(call, None, depth, start=start, url=key)
+            reading = await self._begin_reading(call, key, url, depth, response, start=start)
+            if reading is None:
                 return []
-            reading = DocumentReading(self, call, url, depth, response)
-            done = Done(key, served, depth, counted=self.options.multi_thread)
+            done = Done(key, key_of(url), depth, counted=self.options.multi_thread)
             problem: Exception | None = None
             batches: Iterator[Sequence[Any]] = iter(())
             robots = start and is_robots(call.url)
@@ -522,13 +533,9 @@ class SitemapSpider(JournalledCalls, PageRequests):
         self, call: Call, key: str, body: bytes, url: str, depth: int, response: Response | None, *, start: bool
     ) -> AsyncIterator[Request]:
         """Read the document *body* and yield the requests for its pages; those for the sitemaps that it lists wait."""
-        served = key_of(url)
-        if start:
-            call.done = True
-        if call.stopped or not await call.counters.serve(served):
-            await self._lose(call, None, depth, start=start, url=key)
+        reading = await self._begin_reading(call, key, url, depth, response, start=start)
+        if reading is None:
             return
-        reading = DocumentReading(self, call, url, depth, response)
         try:
             async for request in self.read_pages(call, reading, body, url, start and is_robots(call.url), response):
                 yield request
@@ -541,7 +548,7 @@ class SitemapSpider(JournalledCalls, PageRequests):
             if self._is_over(call):
                 keys = []
             self.queue_documents(call, keys, depth + 1, reading.requests)
-            await self._settle(call, Done(key, served, depth, keys, counted=self.options.multi_thread))
+            await self._settle(call, Done(key, key_of(url), depth, keys, counted=self.options.multi_thread))
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
@@ -646,6 +653,12 @@ class SitemapSpider(JournalledCalls, PageRequests):
         scheduler = self.crawler.engine.scheduler
         while not self.requests_pages and scheduler is not None and scheduler.next_request() is not None:
             pass
+
+    def stop_for(self, reason: str) -> None:
+        """Abandon what is left, and close the spider for *reason*."""
+        self.abandon()
+        assert self.crawler.engine is not None
+        self._stopping = asyncio.ensure_future(self.crawler.engine.close_spider_async(reason=reason))
 
     def leave_out_sitemaps(self, count: int, call: Call) -> None:
         self.count("sitemaps/left_out", count)
