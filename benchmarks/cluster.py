@@ -215,7 +215,7 @@ def figures(redis: Redis) -> Figures:
 
 
 class Sizes(NamedTuple):
-    """Bytes in Redis."""
+    """Bytes in Redis, and what it takes to let go of what waits."""
 
     start: float  # that waits
     call: float  # that is open, with one document
@@ -223,6 +223,7 @@ class Sizes(NamedTuple):
     seen: float  # sitemap that was requested
     listed: float  # sitemap
     small: float  # a small site that is open, with its three sitemaps
+    stop: float  # milliseconds in one step, for each thousand sitemaps that wait when max_urls is reached
 
 
 def memory(redis: Redis, starts: int = 100_000, calls: int = 2_000, sitemaps: int = 50_000) -> Sizes:
@@ -259,7 +260,10 @@ def memory(redis: Redis, starts: int = 100_000, calls: int = 2_000, sitemaps: in
     waiting, seen, listed = (
         redis.memory_usage(f"sitemap:{key}:{big.call}", samples=0) / sitemaps for key in ("waiting", "seen", "listed")
     )
-    return Sizes(start, call, waiting, seen, listed, small)
+    started = time.perf_counter()
+    store.stop(big, more=True)
+    stop = (time.perf_counter() - started) * 1e6 / sitemaps
+    return Sizes(start, call, waiting, seen, listed, small, stop)
 
 
 # -- Tables
@@ -359,6 +363,7 @@ def compare(rounds: int, size: Size) -> None:
             ("seen", "sitemap that was requested"), ("listed", "sitemap that is listed"),
         ):  # fmt: skip
             print(f"  {what:42}{getattr(sizes, name):8,.0f}")
+        print(f"\n  max_urls reached: {sizes.stop:.1f} ms for each thousand sitemaps of the start that wait")
         paper(results, size.cases, sizes)
     print()
     slow = results[2]

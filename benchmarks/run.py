@@ -42,6 +42,7 @@ QUICK = Size(rounds=2, plain=Web(4, 50_000), rich=Web(2, 5_000, rich=True), smal
 FULL = Size(rounds=3, plain=Web(20, 50_000), rich=Web(5, 10_000, rich=True), small=Web(4, 50_000), large=Web(40, 50_000))
 BIG_DOCUMENT = Web(1, 240_000)
 RESPONSIVENESS = Web(1, 240_000, drips=12)
+MANY_SMALL = Web(2_000, 20)
 TINY = Web(1, 1)
 
 
@@ -52,13 +53,14 @@ Program = Callable[[str], Run]  # takes the URL of a robots.txt
 
 
 def ours(*arguments: str) -> Program:
-    """Return this project's command line with *arguments*, writing JSON lines."""
+    """Return this project's command line with *arguments*, writing JSON lines; ``{folder}`` is an empty one each time."""
 
     def program(url: str) -> Run:
         with tempfile.TemporaryDirectory(prefix="sitemapcrawl-bench-") as folder:
             pages, errors = Path(folder, "urls.jsonl"), Path(folder, "errors.jsonl")
             command = [sys.executable, "-m", "scrapy", "crawl", "sitemap", "-a", f"url={url}", "-O", str(pages)]
-            result = run([*command, "-a", f"errors={errors}", *arguments], lambda _: lines(pages))
+            given = [argument.replace("{folder}", folder) for argument in arguments]
+            result = run([*command, "-a", f"errors={errors}", *given], lambda _: lines(pages))
             if lines(errors):
                 sys.exit(f"{errors.read_text()[:2000]}\nThere should be no errors.")
             return result
@@ -188,6 +190,16 @@ def responsiveness() -> None:
     aim(f"none of them timed out; the event loop was {lag:.3f} s late at most", lag < 1)
 
 
+def jobdir(size: Size) -> None:
+    for web in (MANY_SMALL, size.plain):
+        table("With JOBDIR", web, measure(web, {OURS: ours(), "with JOBDIR": ours("-s", "JOBDIR={folder}/job")}, size.rounds))
+
+
+def log(size: Size) -> None:
+    programs = {OURS: ours(), "a line in the log for each page": ours("-s", "LOG_LEVEL=DEBUG")}
+    table("LOG_LEVEL = DEBUG, as in a new Scrapy project", size.small, measure(size.small, programs, size.rounds))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure speed and memory beside other programs.")
     parser.add_argument("--full", action="store_true", help="the full size: about twenty minutes")
@@ -196,7 +208,7 @@ def main() -> None:
         "only",
         nargs="*",
         metavar="SECTION",
-        help="plain, rich, pipeline, memory, big_document, responsiveness, lint, writing, cluster; all if left out",
+        help="plain, rich, pipeline, memory, big_document, responsiveness, jobdir, log, lint, writing, cluster; all if left out",
     )
     arguments = parser.parse_args()
     size = FULL if arguments.full else QUICK
@@ -212,6 +224,8 @@ def main() -> None:
         "memory": lambda: memory(size),
         "big_document": big_document,
         "responsiveness": responsiveness,
+        "jobdir": lambda: jobdir(size),
+        "log": lambda: log(size),
         "lint": lint.compare,
         "writing": lambda: writing.compare(1_000_000 if arguments.full else 250_000, size.rounds),
         "cluster": lambda: cluster.compare(size.rounds, cluster.FULL if arguments.full else cluster.QUICK),
