@@ -195,15 +195,17 @@ OPTIONS: tuple[Option, ...] = (
 )
 
 
-def _number(least: float) -> Callable[[Any], float]:
+def number(least: float) -> Callable[[Any], float]:
+    """Return what reads a number of *least* or more; it raises :exc:`ValueError` with what was expected."""
+
     def parse(value: Any) -> float:
         try:
-            number = float(value)
+            found = float(value)
         except (TypeError, ValueError):
-            number = -1
-        if isinstance(value, bool) or not least <= number < float("inf"):
+            found = -1
+        if isinstance(value, bool) or not least <= found < float("inf"):
             raise ValueError(f"expected a number of {least:g} or more")
-        return number
+        return found
 
     return parse
 
@@ -254,7 +256,7 @@ SETTINGS: dict[str, Callable[[Any], Any]] = {
     "SITEMAPCRAWL_PROGRESS_ENABLED": _boolean,
     "SITEMAPCRAWL_SUMMARY_ERRORS": _whole(0),
     "SITEMAPCRAWL_WORKER": _text,  # the spider of a cluster looks at it closer
-    "SITEMAPCRAWL_LEASE": _number(0.1),
+    "SITEMAPCRAWL_LEASE": number(0.1),
     "SITEMAPCRAWL_MAX_DEATHS": _whole(1),
     "SITEMAPCRAWL_SITEMAP_FIELDS": _fields,
     "SITEMAPCRAWL_SITEMAP_BASE_URL": _base_url,

@@ -22,7 +22,8 @@ from scrapy_redis import defaults
 from sitemapcrawl import default_settings
 from sitemapcrawl.cluster.store import Document, Store, connect
 from sitemapcrawl.counters import Added, Counters, DocumentLost
-from sitemapcrawl.protocol.errors import ConfigError, NetworkError
+from sitemapcrawl.options import number
+from sitemapcrawl.protocol.errors import NetworkError
 from sitemapcrawl.signals import crawl_resumed, save_documents, sitemaps_listed
 from sitemapcrawl.spiders import sitemap
 from sitemapcrawl.spiders._call import Call
@@ -124,35 +125,34 @@ class SitemapSpider(sitemap.SitemapSpider):
         elif self.options.lint is not None:
             self.options.lint = self.options.lint.replace("%(worker)s", self.worker)
 
-    def _wrong(self, problem: str) -> None:
-        self.config_errors.append(ConfigError(None, problem))
-
     def _check(self, settings: BaseSettings) -> None:
         """Note what cannot be had in a cluster, as an error each."""
         options = self.options
         for name in ("url", "urls_file", "content"):
             if name in options.given:
-                self._wrong(
+                self.note_wrong(
                     f"option {name}: the workers of a cluster take their starts from Redis; push them: scrapy enqueue FILE"
                 )
         if not options.multi_thread:
-            self._wrong("option multi_thread: False is wrong, the workers of a cluster work side by side, expected True")
+            self.note_wrong("option multi_thread: False is wrong, the workers of a cluster work side by side, expected True")
         if options.sample:
-            self._wrong(f"option sample: {options.sample} is wrong, there is no sample of what many workers deliver, expected 0")
+            self.note_wrong(
+                f"option sample: {options.sample} is wrong, there is no sample of what many workers deliver, expected 0"
+            )
         if self.requests_pages:
-            self._wrong(f"spider {self.name}: a cluster delivers pages and does not request them, expected no callback for pages")
+            self.note_wrong(
+                f"spider {self.name}: a cluster delivers pages and does not request them, expected no callback for pages"
+            )
         if not _WORKER_NAME.fullmatch(self.worker):
-            self._wrong(f"setting SITEMAPCRAWL_WORKER: {self.worker!r} is wrong, expected letters, digits and . @ _ -")
+            self.note_wrong(f"setting SITEMAPCRAWL_WORKER: {self.worker!r} is wrong, expected letters, digits and . @ _ -")
         idle = settings.get("MAX_IDLE_TIME_BEFORE_CLOSE", defaults.MAX_IDLE_TIME)  # seconds; 0: no end
         try:
-            self._patience = float(idle)
-        except (TypeError, ValueError):
-            self._patience = -1
-        if not 0 <= self._patience < float("inf"):
-            self._wrong(f"setting MAX_IDLE_TIME_BEFORE_CLOSE: {idle!r} is wrong, expected a number of seconds")
+            self._patience = number(0)(idle)
+        except ValueError as error:
+            self.note_wrong(f"setting MAX_IDLE_TIME_BEFORE_CLOSE: {idle!r} is wrong, {error}")
         for name in ("REDIS_START_URLS_AS_SET", "REDIS_START_URLS_AS_ZSET"):
             if settings.getbool(name):
-                self._wrong(f"setting {name}: True is wrong, starts are taken from a list, expected False")
+                self.note_wrong(f"setting {name}: True is wrong, starts are taken from a list, expected False")
         self._check_feeds(settings)
 
     def _connect(self, settings: BaseSettings) -> None:
@@ -160,9 +160,9 @@ class SitemapSpider(sitemap.SitemapSpider):
             self.store = connect(settings, self.name, self.worker, uuid4().hex, self._lease)
             self.store.status()
         except RedisError as error:
-            self._wrong(f"setting REDIS_URL: Redis cannot be used: {error}")
+            self.note_wrong(f"setting REDIS_URL: Redis cannot be used: {error}")
         except ValueError as error:
-            self._wrong(str(error))
+            self.note_wrong(str(error))
 
     # Work
 
@@ -202,7 +202,9 @@ class SitemapSpider(sitemap.SitemapSpider):
         for uri in map(str, settings.getdict("FEEDS")):
             # Scrapyd names the file by the job.
             if local_path(uri) is not None and self._job is None:
-                self._wrong(f"feed {uri!r}: two workers on a machine would write the same file, expected %(worker)s in its name")
+                self.note_wrong(
+                    f"feed {uri!r}: two workers on a machine would write the same file, expected %(worker)s in its name"
+                )
 
     async def _until_there_is_room(self) -> None:
         while not self.is_abandoned and self._is_busy():
@@ -322,9 +324,7 @@ class SitemapSpider(sitemap.SitemapSpider):
     async def _conclude_call(self, call: Call, document: Document, *, read: bool) -> None:
         await self._write_out()
         await run_in_thread(self.store.done, document)
-        self._ended += 1
-        self._failed += not read
-        self.count("starts/read" if read else "starts/failed")
+        self.note_end(read=read)
         self._let_go(call)
 
     async def _settle(self, call: Call, done: Done) -> None:

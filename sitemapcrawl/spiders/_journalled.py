@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from scrapy import Spider
 
 from sitemapcrawl.journal import Journal, JournalError, JournalInUseError
-from sitemapcrawl.protocol.errors import ConfigError
 from sitemapcrawl.signals import crawl_resumed, save_documents
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from sitemapcrawl.journal import Done
     from sitemapcrawl.options import Options
+    from sitemapcrawl.protocol.errors import ConfigError
     from sitemapcrawl.spiders._call import Call
 
 logger = logging.getLogger("sitemapcrawl.spiders.sitemap")  # the spider: people need not know this module
@@ -48,6 +48,7 @@ class JournalledCalls(Spider):
         _unread: str
         is_abandoned: bool
 
+        def note_wrong(self, problem: str) -> None: ...
         def stop_for(self, reason: str) -> None: ...
         async def _next_start(self, remaining: AsyncIterator[str]) -> str | None: ...
         async def _until_there_is_room(self) -> None: ...
@@ -71,7 +72,7 @@ class JournalledCalls(Spider):
                 raise
         except JournalError as error:
             self.is_beside_another = isinstance(error, JournalInUseError)
-            self.config_errors.append(ConfigError(self.options.url or None, f"setting JOBDIR: {error}"))
+            self.note_wrong(f"setting JOBDIR: {error}")
             return
         self.journal = journal
         self._started, self._ended, self._failed = journal.started, journal.ended, journal.failed

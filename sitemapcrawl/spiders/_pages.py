@@ -28,7 +28,6 @@ from sitemapcrawl.downloadermiddlewares.admission import ADMITTED
 from sitemapcrawl.dupefilter import PAGE, PageDupeFilter
 from sitemapcrawl.journal import JournalError, JournalInUseError, Lock
 from sitemapcrawl.options import OPTIONS
-from sitemapcrawl.protocol.errors import ConfigError
 from sitemapcrawl.protocol.records import Page, SitemapEntry, set_fields
 from sitemapcrawl.signals import save_documents
 from sitemapcrawl.spiders._reading import key_of
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from sitemapcrawl.options import Options
+    from sitemapcrawl.protocol.errors import ConfigError
     from sitemapcrawl.spiders._call import Call
     from sitemapcrawl.spiders._reading import DocumentReading
 
@@ -54,9 +54,9 @@ _NOTE_INTERVAL = 1.0  # seconds between two times that pages are written down as
 # Attributes of the spider itself, which a subclass would break unawares.
 _RESERVED = {
     "abandon", "admit", "calls", "config_errors", "continues_files", "count", "deliver", "end_threads", "ends_well",
-    "failed", "is_abandoned", "is_beside_another", "journal", "keeps_journal", "known", "leave_out_sitemaps", "options",
-    "reach", "reach_max_urls", "record", "report", "requests_pages", "resumes_pages", "start_error", "start_read",
-    "takes_starts", "warn_if_nothing_is_kept",
+    "failed", "is_abandoned", "is_beside_another", "journal", "keeps_journal", "known", "leave_out_sitemaps", "note_end",
+    "note_wrong", "options", "reach", "reach_max_urls", "record", "report", "requests_pages", "resumes_pages",
+    "start_error", "start_read", "takes_starts", "warn_if_nothing_is_kept",
 }  # fmt: skip
 # The modules of the spiders that are the project's own, and of nobody who subclasses them.
 _OURS = {"sitemapcrawl.spiders.sitemap", "sitemapcrawl.cluster.spiders"}
@@ -94,6 +94,7 @@ class PageRequests(Spider):
         _batch_size: int
         _parse_sitemap: Callable[..., Any]
 
+        def note_wrong(self, problem: str) -> None: ...
         def _request(self, call: Call, key: str, url: str, depth: int, *, start: bool = False) -> Request: ...
         def _is_over(self, call: Call) -> bool: ...
 
@@ -210,7 +211,7 @@ class PageRequests(Spider):
         except (TypeError, ValueError) as error:
             problem = str(error)
         message = f"{name} of {type(self).__name__}: {rule!r} is wrong, {problem}"
-        self.config_errors.append(ConfigError(self.options.url or None, message))
+        self.note_wrong(message)
         return None
 
     def _page_rule(self, rule: Any) -> tuple[re.Pattern[str], Callable[..., Any] | None]:
@@ -234,7 +235,7 @@ class PageRequests(Spider):
             lock = Lock(str(Path(folder, LOCK)))
         except JournalError as error:
             self.is_beside_another = isinstance(error, JournalInUseError)
-            self.config_errors.append(ConfigError(self.options.url or None, f"setting JOBDIR: {error}"))
+            self.note_wrong(f"setting JOBDIR: {error}")
             forget_job_dir(settings)
         else:
             # The last word: at the end of the crawl there is something to write in JOBDIR still.

@@ -123,7 +123,7 @@ class SitemapSpider(JournalledCalls, PageRequests):
         # The journal knows nothing of requests for pages: where there are any, JOBDIR does what it does in Scrapy.
         self._job_dir = None
         if problem := make_job_dir(settings):
-            self.config_errors.append(ConfigError(self.options.url or None, problem))
+            self.note_wrong(problem)
         elif self.requests_pages:
             self._lock_pages(settings)
         else:
@@ -131,7 +131,7 @@ class SitemapSpider(JournalledCalls, PageRequests):
         self._run = uuid4().hex
         if self._job_dir and self.options.sample:
             message = f"option sample: {self.options.sample} is wrong, there is no sample with JOBDIR, expected 0"
-            self.config_errors.append(ConfigError(self.options.url or None, message))
+            self.note_wrong(message)
         self.calls: dict[int, Call] = {}  # those that have begun and not ended
         self.known = 0  # sitemaps that were asked for, of all calls
         self._started = self._ended = self._failed = 0  # calls
@@ -160,7 +160,7 @@ class SitemapSpider(JournalledCalls, PageRequests):
             Path(self.options.lint).open("a").close()
         except OSError as error:
             problem = f"option lint: {self.options.lint!r} cannot be written ({error.strerror})"
-            self.config_errors.append(ConfigError(self.options.url or None, problem))
+            self.note_wrong(problem)
 
     def _open_findings(self) -> None:
         """Open the file of the option ``lint``. A crawl that requests nothing must not cost that of an earlier one."""
@@ -169,6 +169,11 @@ class SitemapSpider(JournalledCalls, PageRequests):
         from sitemapcrawl.exporters.findings import FindingsFile  # the linter costs nothing where it is not asked for
 
         self._findings = FindingsFile(self.options.lint, append=self.continues_files)
+
+    def note_wrong(self, problem: str) -> None:
+        """Note that an option or a setting is wrong: nothing is requested then."""
+        url = self.options.url if self.takes_starts else None
+        self.config_errors.append(ConfigError(url or None, problem))
 
     @staticmethod
     def ends_well(reason: str | None) -> bool:
@@ -218,7 +223,7 @@ class SitemapSpider(JournalledCalls, PageRequests):
                 await self._until_there_is_room()
         if not self._started and not self.is_abandoned:
             problem = f"cannot be read ({self._unread})" if self._unread else "holds no URL, expected one a line"
-            self.config_errors.append(ConfigError(None, f"option urls_file: {options.urls_file!r} {problem}"))
+            self.note_wrong(f"option urls_file: {options.urls_file!r} {problem}")
             self.report(self.config_errors)
         elif self._unread:
             message = f"the file of starts cannot be read any further ({self._unread}), {self._started:,} were taken"
@@ -591,14 +596,18 @@ class SitemapSpider(JournalledCalls, PageRequests):
     def _let_go(self, call: Call) -> None:
         del self.calls[call.id]
         self._room.set()
-        self._ended += 1
-        self._failed += not call.read
+        self.note_end(read=call.read)
         if not call.read:
             self.start_error = self.start_error or call.error
-        self.count("starts/read" if call.read else "starts/failed")
         if call.counters.listed:
             entries = list(call.counters.listed.values())
             self.crawler.signals.send_catch_log(sitemaps_listed, sitemaps=entries, spider=self)
+
+    def note_end(self, *, read: bool) -> None:
+        """Count a call that has ended, and whether the document of its start was *read*."""
+        self._ended += 1
+        self._failed += not read
+        self.count("starts/read" if read else "starts/failed")
 
     def _open(self, body: bytes, url: str, robots: bool) -> Iterator[Sequence[Any]]:
         options = self.options
